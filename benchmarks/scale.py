@@ -37,8 +37,8 @@ from ledger import made
 
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Labeller, Request
-from assay.labellers.host import Host, Recipe, question
-from assay.labellers.hosted import BLOCK, Hosting, Remote
+from assay.labellers.host import Host, Recipe, pack_question
+from assay.labellers.hosted import BLOCK, Hosting, RemoteHost
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
 from assay.labellers.processes import Processes
@@ -265,7 +265,7 @@ def blocks(options: argparse.Namespace) -> None:
     labeller = embedded()
     recipe = Recipe.of(labeller, "embedded", ROOT, LabellerOptions())
     easy, usual = (
-        orjson.dumps([question(one, ()) for one in pairs(BLOCK, easy=easy)])
+        orjson.dumps([pack_question(one, ()) for one in pairs(BLOCK, easy=easy)])
         for easy in (True, False)
     )
     here, _ = asyncio.run(rounds(Host(recipe), easy))
@@ -282,7 +282,7 @@ def blocks(options: argparse.Namespace) -> None:
     shown("an actor of Ray", there, here, work)
 
 
-async def rounds(host: Remote, block: bytes, count: int = 30) -> Cost:
+async def rounds(host: RemoteHost, block: bytes, count: int = 30) -> Cost:
     """What a block takes of time, the least of several, and of this process's CPU."""
     await host.answer(block)
     times = []

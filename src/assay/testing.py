@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.api.evaluation import Evaluation
 from assay.api.evaluation import open as open_folder
 from assay.model.errors import PrerequisiteError
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 try:
     import pytest
@@ -56,7 +56,7 @@ def assert_score(
         if row["measure"] == measure and run in (None, row["run"])
     ]
     if not rows:
-        known = listed(dict.fromkeys(frame["measure"].to_list()), 60) or "none"
+        known = joined(dict.fromkeys(frame["measure"].to_list()), 60) or "none"
         whose = "" if run is None else f" of run {run}"
         raise AssertionError(f"There is no {measure}{whose}. Measures: {known}.")
     wrong = [

@@ -15,8 +15,8 @@ from assay.api.audit.findings import COLUMNS, Finding
 from assay.api.audit.tables import document, page, remarks, tables, write_audit
 from assay.api.auditing import ALL, Audit, Wanted
 from assay.api.opened import Opened
-from assay.judging.progress import Silent
-from assay.labellers.custom import as_spec
+from assay.judging.progress import SilentProgress
+from assay.labellers.custom import spec_and_labeller
 from assay.measures.bootstrap import mean_interval
 from assay.model.errors import LedgerError, SettingsError
 from assay.protocols.folder import Folder
@@ -93,7 +93,7 @@ def folder(tmp_path):
 
 
 def opened(folder, labeller):
-    spec, made = as_spec(labeller)
+    spec, made = spec_and_labeller(labeller)
     return Opened.of(Folder.open(folder, labeller=spec, given={} if made is None else {spec: made}))
 
 
@@ -102,9 +102,9 @@ def audited(folder, labeller, *probes, judged=True, **more):
     own = opened(folder, labeller)
     with own.ledger() as ledger:
         if judged:
-            own.judge(ledger, progress=Silent())
+            own.judge(ledger, progress=SilentProgress())
         audit = Audit(own, ledger, Wanted(tuple(probes) or ALL[:-1], **more))
-        tally = audit.ask(progress=Silent())
+        tally = audit.ask(progress=SilentProgress())
         found = audit.findings()
         write_audit(audit, found)
     return {(one.probe, one.variant, one.of): one for one in found}, tally
@@ -256,7 +256,7 @@ def test_grades_are_compared_by_topic(folder):
 def test_nothing_of_an_audit_enters_a_score_and_all_is_paid_once(folder):
     own = opened(folder, judge)
     with own.ledger() as ledger:
-        own.judge(ledger, progress=Silent())
+        own.judge(ledger, progress=SilentProgress())
         before = own.write(ledger)[0]
     kept = {one.name: one.read_bytes() for one in (folder / "out").glob("*.*")}
     assert kept
@@ -275,7 +275,7 @@ def test_nothing_of_an_audit_enters_a_score_and_all_is_paid_once(folder):
         shown = Asked(own, ledger)
         assert not any(map(shown.counts, changed))  # in the workbench
         assert len(changed) == tally.asked
-        assert not own.judge(ledger, progress=Silent()).asked
+        assert not own.judge(ledger, progress=SilentProgress()).asked
     assert after.scores == before.scores
     assert after.warnings == before.warnings
     for name, data in kept.items():
@@ -286,7 +286,7 @@ def test_nothing_of_an_audit_enters_a_score_and_all_is_paid_once(folder):
 def test_no_policy_counts_them(folder):
     found, _ = audited(folder, praised, "injection", "repeat")
     name = next(iter(found.values())).labeller
-    spec, made = as_spec(praised)
+    spec, made = spec_and_labeller(praised)
     for policy in (f"only:audit:{name}", "people", "machine"):
         own = Opened.of(Folder.open(folder, labeller=spec, given={spec: made}), policy)
         with own.ledger() as ledger:
@@ -406,7 +406,7 @@ def test_small_differences_and_length_are_counted_by_brute_force(folder, assay):
     who = graded(said)
     own = opened(folder, who)
     with own.ledger() as ledger:
-        own.judge(ledger, progress=Silent())
+        own.judge(ledger, progress=SilentProgress())
     assert assay("labels", "import", folder, people(folder, rows)).returncode == 0
     found, tally = audited(folder, who, "small-differences", "length", n=1)
     one = found["small-differences", "one moved down", GRADED]
@@ -482,7 +482,7 @@ def many(tmp_path):
 
     own = opened(path, flatterer)
     with own.ledger() as ledger:
-        own.judge(ledger, progress=Silent())
+        own.judge(ledger, progress=SilentProgress())
     table = [
         np.array([[float(one[f"Somebody {run} {topic}"]) for topic in topics] for run in RUNS])
         for one in (said, truth)
@@ -606,9 +606,9 @@ def test_the_page_escapes_what_comes_from_corpora_and_is_the_same_each_time(fold
 def test_the_document_the_page_and_the_remarks_say_the_same(folder):
     own = opened(folder, judge)
     with own.ledger() as ledger:
-        own.judge(ledger, progress=Silent())
+        own.judge(ledger, progress=SilentProgress())
         audit = Audit(own, ledger, Wanted(("order", "swap"), n=7))
-        audit.ask(progress=Silent())
+        audit.ask(progress=SilentProgress())
         found = audit.findings()
         made, shown = document(audit, found), page(audit, found)
         write_audit(audit, found)
@@ -633,7 +633,7 @@ def test_judges_are_set_beside_each_other_and_beside_people(many, assay):
     families = {"*flatterer": "ours", "*fair": "theirs"}
     other = opened(path, fair)
     with other.ledger() as ledger:
-        other.judge(ledger, progress=Silent())
+        other.judge(ledger, progress=SilentProgress())
     g = y.copy()
     g[5] = 1.0
     own = opened(path, flatterer)
@@ -641,7 +641,7 @@ def test_judges_are_set_beside_each_other_and_beside_people(many, assay):
     def rows_of():
         with own.ledger() as ledger:
             audit = Audit(own, ledger, Wanted(("self-preference",), families=families))
-            assert audit.ask(progress=Silent()).wanted == 0
+            assert audit.ask(progress=SilentProgress()).wanted == 0
             found = [one for one in audit.findings() if one.of == "Accuracy" and one.n]
         return {(one.variant, one.labeller.rpartition(":")[2]): one for one in found}
 

@@ -13,7 +13,7 @@ import pytest
 from assay.api.diff_tables import diff_remarks, diff_tables, summary
 from assay.api.diffing import Difference, Paired
 from assay.formats.out_folders import Outcome
-from assay.model.places import file_sha256
+from assay.model.paths import file_sha256
 from tests.cli.test_gate import folder, run
 from tests.conftest import Assay
 

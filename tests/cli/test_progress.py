@@ -16,8 +16,8 @@ from assay.api.telling import ProgressLines
 from assay.cli import judging
 from assay.cli.judging import JudgingBar
 from assay.labellers.base import Outcome
-from assay.model.going import counting
 from assay.model.labels import Status
+from assay.model.progress import with_progress
 from assay.reports.general import render_folder
 from tests.command import run_here
 from tests.conftest import Assay
@@ -45,7 +45,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 def test_who_judges_without_locks_is_told(monkeypatch, capsys):
-    monkeypatch.setattr(judging, "WITHOUT", "start no second one")
+    monkeypatch.setattr(judging, "NO_LOCKS_WARNING", "start no second one")
     judging.judging_bar()
     assert told(capsys) == ["Note: start no second one"]
 
@@ -85,7 +85,7 @@ def test_what_was_there_before_counts_for_no_rate(clock, capsys):
 
 def test_where_nobody_knows_how_much_there_is_nothing_is_said_to_be_left(clock, capsys):
     lines = ProgressLines()
-    for _ in counting(range(1200), "passages", None, lines.at):
+    for _ in with_progress(range(1200), "passages", None, lines.at):
         clock.now += 1 / 64
     assert told(capsys) == ["passages: 1,000, 64/s", "passages: 1,200, 100%, 64/s"]
 
@@ -186,7 +186,7 @@ def test_commands_tell_how_they_go_on_unless_they_are_to_be_quiet(
     what: str, folder: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(telling, "_EVERY", -1.0)  # as if all took long
-    monkeypatch.setattr("assay.model.going._OFTEN", 1)
+    monkeypatch.setattr("assay.model.progress._EVERY", 1)
     monkeypatch.setattr(render_folder, "__kwdefaults__", {"most": 0})  # a folder of pages
     command = COMMANDS[what]
     loud = assay(*command, cwd=folder)

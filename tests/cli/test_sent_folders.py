@@ -19,7 +19,7 @@ from assay.labellers.replies import _objects as parse_objects
 from assay.measures.answers import matches
 from assay.model.errors import SettingsError
 from assay.model.modules import check_module
-from assay.model.places import files_like
+from assay.model.paths import matching_files
 from assay.systems.corpus.documents import Source, SourceSettings
 
 LONG = 20.0
@@ -189,9 +189,9 @@ def test_links_in_circles_end(slide):
         (deep / name).symlink_to(slide / "pr")
         (slide / "pr" / name).symlink_to(deep)
     started = time.process_time()
-    names = [path.name for path in files_like(slide, "pr/**/*.txt", "It")]
+    names = [path.name for path in matching_files(slide, "pr/**/*.txt", "It")]
     assert sorted(names) == sorted(path.name for path in slide.glob("pr/**/*.txt"))
-    files_like(slide, "/".join("*" * 40), "It")
+    matching_files(slide, "/".join("*" * 40), "It")
     assert time.process_time() - started < LONG
 
 
@@ -217,17 +217,17 @@ def test_patterns_of_inputs(tmp_path, monkeypatch, pattern, found):
         (tmp_path / "s" / name).touch()
     monkeypatch.chdir(tmp_path)
     for folder in (Path("s"), tmp_path / "s"):
-        files = files_like(folder, pattern, "It")
+        files = matching_files(folder, pattern, "It")
         assert [path.relative_to(folder).as_posix() for path in files] == found
         assert [folder / name for name in found] == files
-    assert files_like(Path("s"), f"{tmp_path}/s/*.txt", "It") == [tmp_path / "s" / "a.txt"]
+    assert matching_files(Path("s"), f"{tmp_path}/s/*.txt", "It") == [tmp_path / "s" / "a.txt"]
 
 
 @pytest.mark.parametrize("pattern", ["Zo\u00eb.txt", "Zoe\u0308.txt", "Zo?.txt", "*"])
 @pytest.mark.parametrize("name", ["Zo\u00eb.txt", "Zoe\u0308.txt"])
 def test_a_name_that_a_mac_wrote_is_the_same_name(tmp_path: Path, name: str, pattern: str):
     (tmp_path / name).touch()
-    assert files_like(tmp_path, pattern, "It") == [tmp_path / name]
+    assert matching_files(tmp_path, pattern, "It") == [tmp_path / name]
 
 
 @pytest.mark.parametrize("pattern", ["*.txt", "away.txt", "**/*.txt", "a*/*.txt"])
@@ -235,7 +235,7 @@ def test_a_file_on_a_disk_that_is_not_there_is_not_left_out(tmp_path: Path, patt
     (tmp_path / "a.txt").touch()
     (tmp_path / "away.txt").symlink_to(tmp_path / "disk" / "away.txt")
     with pytest.raises(SettingsError, match=r"It names .*away\.txt, a link to .*Is a disk missing"):
-        files_like(tmp_path, pattern, "It")
+        matching_files(tmp_path, pattern, "It")
 
 
 @pytest.mark.parametrize(

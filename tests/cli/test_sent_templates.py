@@ -80,7 +80,7 @@ def test_what_a_template_does_wrong_is_told(render, text, why):
 )
 def test_one_that_takes_too_long_is_ended(render, monkeypatch, text):
     with monkeypatch.context() as patched:
-        patched.setattr(confined.Confined.__init__, "__defaults__", (0.4,))
+        patched.setattr(confined.ConfinedFunction.__init__, "__defaults__", (0.4,))
         with pytest.raises(SettingsError, match=r"r2c2_entailment.j2 takes longer than 0.4 s"):
             render(text)
     assert render("fine")[1]["content"] == "fine"  # the next one has a process again

@@ -14,7 +14,7 @@ import pytest
 from assay.labellers import endpoints as module
 from assay.labellers.anthropic import AnthropicLabeller, chat_completion, message_request
 from assay.labellers.base import Outcome, Request
-from assay.labellers.batch import batch_lines, outcome_of, read_replies
+from assay.labellers.batch import batch_lines, read_replies, reply_outcome
 from assay.labellers.keys import ANTHROPIC, key_for
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.prices import Price
@@ -146,7 +146,7 @@ def test_batches_go_out_and_come_back(tmp_path: Path):
     ]
     path = tmp_path / "results.jsonl"
     path.write_text("\ufeff" + "".join(json.dumps(one) + "\n" for one in results), encoding="utf-8")
-    one, two, three = (outcome_of(labeller, REQUEST, reply) for reply in read_replies(path))
+    one, two, three = (reply_outcome(labeller, REQUEST, reply) for reply in read_replies(path))
     assert one is not None
     assert (one.status, one.tokens_in) == (Status.OK, 100)
     assert two is not None

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.judging.batch import Taken, cannot_go_out, import_batch, in_batches
+from assay.judging.batch import BatchImport, import_batch, split_into_files, unexportable
 from assay.judging.engine import judge, plan
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
@@ -43,8 +43,8 @@ def answers(data: bytes, script=entailed) -> list[dict]:
 
 def export_batch(planned) -> SimpleNamespace:
     """The lines that go out, one after the other, and what cannot."""
-    left_out = cannot_go_out(planned)
-    lines = [line.json for _, line in in_batches(planned)]
+    left_out = unexportable(planned)
+    lines = [line.json for _, line in split_into_files(planned)]
     return SimpleNamespace(data=b"".join(lines), count=len(lines), left_out=left_out)
 
 
@@ -71,8 +71,8 @@ def test_the_labels_are_those_of_asking_live(tmp_path):
         parts = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
         parts[0].write_text("".join(json.dumps(row) + "\n" for row in rows[:20]))
         parts[1].write_text("".join(json.dumps(row) + "\n" for row in rows[10:] + rows[:3]))
-        assert import_batch(plans(ledger), ledger, parts[0]) == Taken(added=20)
-        assert import_batch(plans(ledger), ledger, parts[1]) == Taken(added=10, known=13)
+        assert import_batch(plans(ledger), ledger, parts[0]) == BatchImport(added=20)
+        assert import_batch(plans(ledger), ledger, parts[1]) == BatchImport(added=10, known=13)
         assert verdicts(ledger) == wanted
         assert export_batch(plans(ledger)).count == 0
 
@@ -92,7 +92,7 @@ def test_errors_and_unusable_replies(tmp_path):
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         taken = import_batch(plans(ledger, 5), ledger, file)
         errors = {"HTTP 429: slow down": 1, "{'code': 'x'}": 1}
-        assert taken == Taken(added=3, failed=2, unanswered=2, unasked=1, errors=errors)
+        assert taken == BatchImport(added=3, failed=2, unanswered=2, unasked=1, errors=errors)
         assert export_batch(plans(ledger, 5)).count == 2
         refused = rows[3]["custom_id"]
         (label,) = [label for label in ledger.labels() if label.key == refused]
@@ -119,11 +119,11 @@ def test_a_failed_reply_is_replaced_when_it_was_asked_for_again(tmp_path):
     with Ledger.open(tmp_path / "l") as ledger:
         bad = answers(export_batch(plans(ledger, 3)).data, lambda *_: completion("no idea"))
         file.write_text("".join(json.dumps(row) + "\n" for row in bad))
-        assert import_batch(plans(ledger, 3), ledger, file) == Taken(added=3, failed=3)
-        assert import_batch(plans(ledger, 3), ledger, file) == Taken(known=3)
+        assert import_batch(plans(ledger, 3), ledger, file) == BatchImport(added=3, failed=3)
+        assert import_batch(plans(ledger, 3), ledger, file) == BatchImport(known=3)
         good = answers(export_batch(retried(ledger)).data)
         file.write_text("".join(json.dumps(row) + "\n" for row in good + good[:1]))
-        assert import_batch(retried(ledger), ledger, file) == Taken(added=3, known=1)
+        assert import_batch(retried(ledger), ledger, file) == BatchImport(added=3, known=1)
         assert export_batch(retried(ledger)).count == 0
 
 
@@ -147,7 +147,7 @@ def test_members_of_an_ensemble_are_asked_by_batch_and_joined(tmp_path):
         assert {json.loads(line)["body"]["model"] for line in made.data.splitlines()} == {"m", "n"}
         file = tmp_path / "r.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        assert import_batch(planned(), ledger, file) == Taken(added=8)
+        assert import_batch(planned(), ledger, file) == BatchImport(added=8)
         judge(planned(), ledger)
         assert len([label for label in ledger.labels() if label.labeller == joint.id]) == 4
 
@@ -165,7 +165,7 @@ def test_replies_of_an_odd_form_are_unusable_and_no_more(tmp_path, reply):
         rows = answers(export_batch(plans(ledger, 1)).data, lambda *_: reply)
         (tmp_path / "r.jsonl").write_text(json.dumps(rows[0]))
         taken = import_batch(plans(ledger, 1), ledger, tmp_path / "r.jsonl")
-        assert taken == Taken(added=1, failed=1)
+        assert taken == BatchImport(added=1, failed=1)
         (label,) = ledger.labels()
         assert label.tokens_in is None
 

@@ -17,7 +17,7 @@ import pytest
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Labeller
 from assay.labellers.host import Recipe
-from assay.labellers.hosted import HostedLabeller, Remote
+from assay.labellers.hosted import HostedLabeller, RemoteHost
 from assay.labellers.processes import Processes
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
@@ -122,7 +122,7 @@ class Taken(Processes):
     def room(self) -> str:
         return "All is taken."
 
-    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
+    def hosts(self, recipe: Recipe) -> Sequence[RemoteHost]:
         return self.slow
 
 

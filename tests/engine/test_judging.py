@@ -21,7 +21,7 @@ from assay.labellers.http import HttpTransport
 from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
-from assay.labellers.transport import Posted, Unsent
+from assay.labellers.transport import NotSent, PostRequest
 from assay.ledger import Ledger
 from assay.ledger.store import Place
 from assay.model.errors import (
@@ -171,11 +171,11 @@ def test_what_was_never_sent_costs_nothing():
     async def sent():
         transport = HttpTransport()
         try:
-            await transport.post(Posted("http://127.0.0.1:9/", {}, b"", 5.0))
+            await transport.post(PostRequest("http://127.0.0.1:9/", {}, b"", 5.0))
         finally:
             await transport.close()
 
-    with pytest.raises(Unsent):
+    with pytest.raises(NotSent):
         asyncio.run(sent())
 
 

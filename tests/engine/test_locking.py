@@ -15,14 +15,14 @@ import pytest
 from assay.api.opened import Opened
 from assay.ledger import Ledger, claims
 from assay.model.errors import LedgerError
-from assay.model.locking import PassingFolder
+from assay.model.locking import TemporaryFolder
 from assay.web.server import opened_bench
 from tests.web.conftest import write_folder
 
 MAKES_ONE = """
 import sys
-from assay.model.locking import PassingFolder
-one = PassingFolder("report")
+from assay.model.locking import TemporaryFolder
+one = TemporaryFolder("report")
 (one.path / "page.html").write_text("of labels")
 print(one.path, flush=True)
 sys.stdin.read()
@@ -62,11 +62,11 @@ def test_what_a_killed_process_left_is_taken_away_by_the_next(other, temporary: 
     kept.mkdir()
     own.symlink_to(kept)
     (temporary / "assay-llm-1").mkdir()
-    first = PassingFolder("report")
+    first = TemporaryFolder("report")
     assert left.is_dir()  # it is held
     process.kill()
     process.wait()
-    second = PassingFolder("report")
+    second = TemporaryFolder("report")
     assert not left.exists()
     assert first.path.is_dir()
     assert (kept.is_dir(), (temporary / "assay-llm-1").is_dir()) == (True, True)
@@ -81,8 +81,8 @@ def test_a_file_system_without_locks_has_them_too(temporary: Path, monkeypatch):
     def none(*_given: object, **_how: object) -> bool:
         raise OSError("no locks here")
 
-    monkeypatch.setattr("assay.model.locking.locked", none)
-    one, other = PassingFolder("report"), PassingFolder("report")
+    monkeypatch.setattr("assay.model.locking.try_lock", none)
+    one, other = TemporaryFolder("report"), TemporaryFolder("report")
     assert one.path.is_dir()
     assert other.path.is_dir()
     one.close()
@@ -102,7 +102,7 @@ def test_one_that_is_taken_away_before_it_is_held_is_made_again(
         return made[-1]
 
     monkeypatch.setattr(tempfile, "mkdtemp", taken_at_first)
-    one = PassingFolder("report")
+    one = TemporaryFolder("report")
     assert (len(made), one.path.is_dir()) == (2, True)
     one.close()
     assert list(temporary.iterdir()) == []

@@ -13,7 +13,7 @@ from assay.judging.engine import judge, plan
 from assay.labellers import endpoints as module
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
-from assay.labellers.transport import Reply, Silence, TransportError
+from assay.labellers.transport import Reply, ReplyTimeout, TransportError
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
@@ -220,7 +220,7 @@ class Flaky:
     [
         (Reply(429, b"{}"), True),
         (Reply(503, b"{}"), True),
-        (Silence("no reply within 1 s"), True),
+        (ReplyTimeout("no reply within 1 s"), True),
         (Reply(500, b"{}"), False),
         (TransportError("reset"), False),
     ],

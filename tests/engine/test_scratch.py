@@ -15,7 +15,7 @@ from assay.model.scratch import Numbers, Parts, Scratch, Texts
 @pytest.fixture(autouse=True)
 def _little_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(scratch, "_HELD", 10)
-    monkeypatch.setattr(scratch, "_AWAITING", 50)
+    monkeypatch.setattr(scratch, "_BUFFER", 50)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for name in ("pread", "pwrite"):  # Windows has none
         monkeypatch.delattr(os, name)
@@ -107,7 +107,7 @@ def test_several_texts_are_those_that_stand_there(together, monkeypatch):
         row.append(f"{number}: ä\ud800" * (number % 3))
         beside.append("x")
     for places in ([7], [3, 3, 1, 20], range(40)):
-        assert list(row.several(places)) == [row[at] for at in places]
+        assert list(row.get_many(places)) == [row[at] for at in places]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_numbers_are_those_that_were_added(kind, numbers, block, monkeypatch):
     assert [found[at] for at in range(len(numbers))] == numbers
     assert [one for some in found.blocks() for one in some] == numbers
     for begin, end in ((0, 0), (3, 5), (0, 100), (13, 99), (100, 100)):
-        assert list(found.some(begin, end)) == numbers[begin:end]
+        assert list(found.slice(begin, end)) == numbers[begin:end]
     assert list(beside) == numbers[:30]
     with pytest.raises(IndexError):
         found[len(numbers)]

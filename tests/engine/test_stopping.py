@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from assay.judging.engine import judge, plan
-from assay.judging.progress import Silent
+from assay.judging.progress import SilentProgress
 from assay.labellers import endpoints
 from assay.labellers.custom import FunctionLabeller
 from assay.labellers.endpoints import retry_after
@@ -23,7 +23,7 @@ from tests.engine.server import ask_of, completion, serve
 from tests.engine.test_judging import entailed
 
 
-class Notes(Silent):
+class Notes(SilentProgress):
     def __init__(self):
         self.notes: list[str] = []
 

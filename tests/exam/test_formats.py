@@ -104,8 +104,8 @@ def test_graded_passages(tmp_path):
         assert found == GRADES["q1"][name]
     assert query.answers["p1", "q1/a"] == "said 5"
     assert file.runs()["good"] == {
-        "q1": Ranking.at([("p1", 1), ("p2", 2)]),
-        "q2": Ranking.at([("p5", 1)]),
+        "q1": Ranking.at_ranks([("p1", 1), ("p2", 2)]),
+        "q2": Ranking.at_ranks([("p5", 1)]),
     }
 
 

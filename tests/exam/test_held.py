@@ -4,9 +4,9 @@ from array import array
 
 import pytest
 
-from assay.model import exam_held as held
+from assay.model import exam_storage
 from assay.model.exam import Ranking
-from assay.model.exam_held import Rankings, StoredTexts, texts_of
+from assay.model.exam_storage import RunStore, StoredTexts, store_texts
 
 TEXTS = {f"p{n}": f"text {n} é" * (n % 3) for n in range(50)} | {
     "": "of no id",
@@ -25,10 +25,10 @@ def test_texts_in_a_file():
 
 
 def test_few_texts_are_held(monkeypatch):
-    assert texts_of(TEXTS) is TEXTS
-    monkeypatch.setattr(held, "HELD", 51)
-    assert dict(texts_of(TEXTS)) == TEXTS
-    assert texts_of(TEXTS) is not TEXTS
+    assert store_texts(TEXTS) is TEXTS
+    monkeypatch.setattr(exam_storage, "MAX_IN_MEMORY", 51)
+    assert dict(store_texts(TEXTS)) == TEXTS
+    assert store_texts(TEXTS) is not TEXTS
 
 
 @pytest.fixture(autouse=True)
@@ -42,23 +42,23 @@ RUNS = {
     "b": {"q2": Ranking.of(["p2"], array("d", [1e9])), "q1": Ranking.of([], array("d"))},
     "without scores": {"q1": Ranking.of(["p9", "p1"])},
     "some scored": {"q1": Ranking.of(["p9"], array("d", [1])), "q2": Ranking.of(["p1"])},
-    "of ranks": {"q1": Ranking.at([("p1", 2), ("p2", 2)])},
+    "of ranks": {"q1": Ranking.at_ranks([("p1", 2), ("p2", 2)])},
     "silent": {},
 }
 
 
 def test_runs_of_numbers(monkeypatch):
-    monkeypatch.setattr(held, "HELD", 0)
-    rankings = Rankings()
-    found = {name: rankings.held(run) for name, run in RUNS.items()}
-    rankings.done()
+    monkeypatch.setattr(exam_storage, "MAX_IN_MEMORY", 0)
+    rankings = RunStore()
+    found = {name: rankings.store(run) for name, run in RUNS.items()}
+    rankings.finish()
     assert {name: dict(run) for name, run in found.items()} == RUNS
     assert [*found["b"]] == ["q2", "q1"]
     assert found["a"].get("q3") is None
-    assert isinstance(found["a"], held.NumberedRun)
+    assert isinstance(found["a"], exam_storage.NumberedRun)
     assert found["some scored"] is RUNS["some scored"]
     assert found["of ranks"] is RUNS["of ranks"]
 
 
 def test_runs_of_few_passages_are_held():
-    assert Rankings().held(RUNS["a"]) is RUNS["a"]
+    assert RunStore().store(RUNS["a"]) is RUNS["a"]

@@ -37,7 +37,7 @@ def pools(draw, most):
     names = [f"p{row}" for row in range(shape[0])]
     shown = draw(st.lists(st.sampled_from([*names, "stranger"]), unique=True))
     steps = draw(st.lists(st.integers(1, 2), min_size=len(shown), max_size=len(shown)))
-    run = Ranking.at(zip(shown, np.cumsum(steps).tolist(), strict=True))
+    run = Ranking.at_ranks(zip(shown, np.cumsum(steps).tolist(), strict=True))
     return matrix, run, top, draw(st.integers(1, top)), draw(st.integers(1, 4))
 
 

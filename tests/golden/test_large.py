@@ -25,7 +25,7 @@ def with_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.protocols.places._KNOWN", 5)
     monkeypatch.setattr("assay.protocols.record._PART", 128)
     monkeypatch.setattr("assay.protocols.record._AT_ONCE", 100)
-    monkeypatch.setattr("assay.model.exam_held.HELD", 0)
+    monkeypatch.setattr("assay.model.exam_storage.MAX_IN_MEMORY", 0)
     monkeypatch.setattr("assay.protocols.exam.pools._PLACES", 1000)
 
 

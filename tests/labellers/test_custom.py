@@ -17,7 +17,7 @@ import pytest
 
 from assay.labellers.base import BaseLabeller, Estimate, Request
 from assay.labellers.custom import GROUP, custom_labeller
-from assay.labellers.guarded import behind
+from assay.labellers.guarded import unwrapped
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
@@ -565,7 +565,7 @@ def test_a_guarded_class_says_what_it_says_and_is_behind_its_guard(module):
         " async def __aexit__(self, *_):\n  return True\n"
     )
     labeller = custom_labeller(f"{name}:f")
-    assert isinstance(behind(labeller), BaseLabeller)
+    assert isinstance(unwrapped(labeller), BaseLabeller)
     assert (labeller.price, labeller.concurrency, labeller.varies) == (3, 7, True)
     assert getattr(labeller, "members", None) is None
     assert labeller.id == LabellerId("mine", "custom", {"pair": [1, 2]})  # as the ledger has it

@@ -31,7 +31,7 @@ from assay.labellers.gguf import (
 from assay.labellers.gguf_header import GgufHeader, read_header
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import fetch_model
-from assay.model.confined import Confined
+from assay.model.confined import ConfinedFunction
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.labels import Status
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, AnswerUnit, EntailmentUnit
@@ -181,7 +181,7 @@ def test_a_chat_template_that_fails_is_told(text: str) -> None:
 
 
 def test_a_chat_template_that_takes_too_long_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Confined.__init__, "__defaults__", (1.0,))
+    monkeypatch.setattr(ConfinedFunction.__init__, "__defaults__", (1.0,))
     loop = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}"
     with pytest.raises(SettingsError, match="takes longer than 1 s"):
         Prompter(header(loop + CHATML))(chat("x"))
@@ -373,7 +373,7 @@ def test_an_unknown_model_needs_thresholds_of_its_own(
     assert "fit_embedded.py" in refusal
     assert EmbeddedLabeller(str(path), Renderer(), thresholds=LIMITS).refusal(ENTAILMENT) is None
     sha = EmbeddedLabeller(str(path), Renderer()).id.params["sha256"]
-    beside = thresholds_module.beside(path)
+    beside = thresholds_module.thresholds_file(path)
     rows = ",".join(f'"{key}": {{"threshold": {value}}}' for key, value in LIMITS.items())
     beside.write_text(f'{{"models": {{"{sha}": {{"probes": {{{rows}}}}}}}}}')
     assert EmbeddedLabeller(str(path), Renderer()).refusal(ENTAILMENT) is None
@@ -386,7 +386,7 @@ def test_the_thresholds_were_fitted_with_the_wording_in_the_package() -> None:
     for task in (ENTAILMENT, ANSWER):
         source = Renderer().probe_source(task)
         assert thresholds_module.template_hash(task.template) == probe_hash(source)
-        fitted = thresholds_module.fitted(MODELS[DEFAULT_MODEL].sha256)
+        fitted = thresholds_module.fitted_thresholds(MODELS[DEFAULT_MODEL].sha256)
         for probe in probes_of(source):
             row = fitted[f"{task.name}/{probe}"]
             assert row["n_fit"] >= 60

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from assay.labellers.http import HttpTransport
 from assay.labellers.keys import key_for
-from assay.labellers.transport import Posted, TransportError
+from assay.labellers.transport import PostRequest, TransportError
 from assay.model.errors import SettingsError
-from assay.model.secrets import without_keys
+from assay.model.secrets import redact_keys
 from tests.engine.server import completion, serve
 
 HTTPS = "https://judge.example/v1"
@@ -104,7 +104,7 @@ def test_whatever_yarl_refuses_is_no_traceback():
     async def post(url):
         transport = HttpTransport()
         try:
-            await transport.post(Posted(url, {}, b"{}", 1.0))
+            await transport.post(PostRequest(url, {}, b"{}", 1.0))
         finally:
             await transport.close()
 
@@ -222,7 +222,7 @@ def test_the_password_of_a_proxy_stands_in_no_message(assay, slide):
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ASSAY_MINE_API_KEY"])
 def test_every_key_that_is_read_is_hidden(monkeypatch, assay, name):
     monkeypatch.setenv(name, "k0123456789abcdef")
-    assert without_keys("said k0123456789abcdef") == "said [key]"
+    assert redact_keys("said k0123456789abcdef") == "said [key]"
     said = assay("doctor", env={name: "k0123456789abcdef"}).stdout
     assert name in said
     assert "k0123456789abcdef" not in said
@@ -230,7 +230,7 @@ def test_every_key_that_is_read_is_hidden(monkeypatch, assay, name):
 
 @given(st.text(min_size=1, max_size=7), st.text(max_size=200))
 def test_short_keys_are_words(key, text):
-    assert without_keys(text, [key]) == text
+    assert redact_keys(text, [key]) == text
 
 
 @pytest.mark.parametrize("value", ['{ note = "sk-abcdefghijklmnop1234" }', '{ hf_token = "a" }'])

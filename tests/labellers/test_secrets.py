@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.labellers.forms import message_of
+from assay.labellers.forms import error_message
 from assay.labellers.transport import Reply
-from assay.model.secrets import excerpt, looks_secret, secret_in, without_keys
+from assay.model.secrets import excerpt, looks_secret, redact_keys, secret_in
 from tests.engine.server import serve
 
 
@@ -225,19 +225,19 @@ def test_random_texts_of_every_alphabet_are_known():
     ],
 )
 def test_no_spelling_of_a_key_stands_in_an_error(written):
-    assert without_keys(f"a {written} b", [KEY]) == "a [key] b"
+    assert redact_keys(f"a {written} b", [KEY]) == "a [key] b"
 
 
 def test_of_keys_that_begin_alike_none_leaves_a_rest():
     keys = [KEY + "tail" * length for length in range(10)]
-    assert without_keys(f"a {keys[-1]} b", keys) == "a [key] b"
+    assert redact_keys(f"a {keys[-1]} b", keys) == "a [key] b"
 
 
 @pytest.mark.parametrize("before", ["", "u", "me", "user:", "Bearer "])
 @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
 def test_nor_in_base64(before, encode):
     coded = encode(f"{before}{KEY}:rest".encode()).decode()
-    shown = without_keys(f"Basic {coded}", [KEY])
+    shown = redact_keys(f"Basic {coded}", [KEY])
     assert "[key]" in shown
     assert not any(coded[at : at + 8] in shown for at in range(8, 20))
 
@@ -248,7 +248,7 @@ def test_nor_half_of_one_where_errors_are_cut(start, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", key)
     text = "x" * start + key
     for body in (text, json.dumps({"error": text})):
-        assert "sk-" not in message_of(Reply(401, body.encode(), {}))
+        assert "sk-" not in error_message(Reply(401, body.encode(), {}))
     assert "sk-" not in excerpt(text)
 
 

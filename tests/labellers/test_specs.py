@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
+from assay.labellers.spec import LabellerOptions, is_shadowed, openai_settings
 from assay.model.errors import SettingsError
 
 
@@ -65,5 +65,5 @@ def test_models_may_have_signs_in_their_names(model: str, urls: tuple[str, ...])
 
 def test_entry_points_that_no_spec_can_name() -> None:
     names = ["rules", "embedded", "embedded:x", "openai:x", "ensemble:x"]
-    assert all(shadowed(name) for name in names)
-    assert not any(shadowed(name) for name in ["mine", "openai", "recorded", "rules2", "a:b"])
+    assert all(is_shadowed(name) for name in names)
+    assert not any(is_shadowed(name) for name in ["mine", "openai", "recorded", "rules2", "a:b"])

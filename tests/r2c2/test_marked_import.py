@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from assay.api.label_import import import_marked
 from assay.api.opened import Opened
 from assay.formats.r2c2_ac import write_marked
-from assay.judging.progress import Silent
+from assay.judging.progress import SilentProgress
 from assay.model.errors import FormatError
 from assay.model.rag import Mark
 from assay.protocols.answers.results import AnswerFindings
@@ -149,7 +149,7 @@ def test_each_change_of_a_mark(slide: Path, changes):
     opened = Opened.open(slide)
     evaluation = Evaluation.open(opened.folder, R2C2, None)
     with opened.folder.open_ledger() as ledger:
-        opened.judge(ledger, progress=Silent(), budget=None, retry_failed=False)
+        opened.judge(ledger, progress=SilentProgress(), budget=None, retry_failed=False)
         opened.write(ledger)
         file = edited(slide, *changes)
         done = import_marked(evaluation, ledger, [file], KIM, (), None, dry_run=False)

@@ -14,7 +14,7 @@ import pytest
 from assay.measures.ranges import Range
 from assay.model.labels import Status
 from assay.model.rag import Answer, Question
-from assay.model.wording import listing
+from assay.model.wording import and_list
 from assay.page.wording import visible
 from assay.protocols.answers.results import AnswerResult, LabelState
 from assay.reports.page import setting
@@ -68,7 +68,7 @@ def test_the_report_names_the_runs_that_are_not_told_apart_from_the_best(films, 
         measure="HMR",
         seed=0,
     )
-    assert f"Not told apart from the best run: by HMR {listing(list(compared.top))};" in films_html
+    assert f"Not told apart from the best run: by HMR {and_list(list(compared.top))};" in films_html
     assert f"Paired randomisation tests over {len(known)} questions" in films_html
 
 

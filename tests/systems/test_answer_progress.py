@@ -12,10 +12,10 @@ from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answering
 from assay.cli import answer as answer_command
 from assay.cli import judging
-from assay.judging.progress import Silent
+from assay.judging.progress import SilentProgress
 from assay.labellers import endpoints
 from assay.labellers.base import Outcome, Request
-from assay.labellers.streams import Stream, joined
+from assay.labellers.streams import Stream, joined_reply
 from assay.model.labels import Status
 from assay.model.rag import PassageKey
 from assay.systems.answering import PassageSource
@@ -34,7 +34,7 @@ def place(tmp_path):
     return tmp_path
 
 
-class Ear(Silent):
+class Ear(SilentProgress):
     """Remembers all that it is told."""
 
     def __init__(self, live=True):
@@ -43,12 +43,12 @@ class Ear(Silent):
         self.answers = []
         self.hears = {question: threading.Event() for question in TOPICS.values()}
 
-    def heard(self, request, text):
+    def partial_reply(self, request, text):
         self.pieces.append((request.topic, text))
         if request.topic in TOPICS:
             self.hears[TOPICS[request.topic]].set()
 
-    def came(self, request, outcome):
+    def answered(self, request, outcome):
         self.answers.append((request.topic, outcome.verdict.answer, outcome.verdict.confidence))
 
 
@@ -132,8 +132,8 @@ def test_servers_that_do_not_count_tokens_in_pieces_are_asked_for_whole_replies(
 
 def test_an_error_within_a_stream_is_one():
     body = b'data: {"error": {"message": "no room", "code": 503}}\n\n'
-    assert joined(body) == {"error": {"message": "no room", "code": 503}}
-    assert joined(b"data: {nonsense\n\ndata: [DONE]\n\n") is None
+    assert joined_reply(body) == {"error": {"message": "no room", "code": 503}}
+    assert joined_reply(b"data: {nonsense\n\ndata: [DONE]\n\n") is None
     texts = []
     stream = Stream(texts.append)
     for piece in (b'data: {"choices": [{"delta": {"content": "\xc3', b'\xa9"}}]}\r\n\r\n'):
@@ -174,11 +174,11 @@ def test_on_a_terminal_what_is_written_stands_beneath_the_bar(place, monkeypatch
     shown = answer_command.answers_shown(Teller(sources))
     request = Request(REPORT, ReportUnit(narrative="n", passages=("text",), words=9), topic="1")
     shown.begin("Answers", 2, 0)
-    shown.heard(request, '{"sentences": [{"text": "Half a sen')
+    shown.partial_reply(request, '{"sentences": [{"text": "Half a sen')
     assert [row.plain for row in shown.beneath()] == ["1 (1 sentence): Half a sen"]
-    shown.heard(request, "no JSON")
+    shown.partial_reply(request, "no JSON")
     whole = Report.model_validate({"sentences": [{"text": "All\x1b[2J.", "citations": [1]}]})
-    shown.came(request, Outcome(Status.OK, whole))
+    shown.answered(request, Outcome(Status.OK, whole))
     shown.step(Outcome(Status.OK, whole))
     assert list(shown.beneath()) == []
     shown.end()

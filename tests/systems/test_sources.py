@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from assay.model.errors import SettingsError
-from assay.model.places import TRUSTED
+from assay.model.paths import TRUSTED_FOLDERS
 from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.build import BuildSettings, build_corpus, document_passages
 from assay.systems.corpus.documents import Document, TextKind
@@ -197,11 +197,11 @@ def test_no_link_draws_in_what_lies_elsewhere(tmp_path):
             list(files_in(source))
         (source / "a" / link).unlink()
     (source / "folder").symlink_to(other)
-    token = TRUSTED.set((other,))
+    token = TRUSTED_FOLDERS.set((other,))
     try:
         assert [*files_in(source)] == ["a/one.md", "folder/secret.md", "two.md"]
     finally:
-        TRUSTED.reset(token)
+        TRUSTED_FOLDERS.reset(token)
 
 
 def test_damaged_parquet_is_a_fault(assay, tmp_path):

@@ -19,7 +19,7 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.model.labels import Status
-from assay.model.places import TRUSTED
+from assay.model.paths import TRUSTED_FOLDERS
 from assay.web import people
 from assay.web.desk import Desk
 from assay.web.people import Role
@@ -348,14 +348,14 @@ def test_what_the_command_line_trusts_is_trusted_in_every_thread(tmp_path):
     elsewhere.mkdir()
     shutil.move(folder / "ac" / "ONE.txt", elsewhere)
     (folder / "ac" / "ONE.txt").symlink_to(elsewhere / "ONE.txt")
-    token = TRUSTED.set((elsewhere,))
+    token = TRUSTED_FOLDERS.set((elsewhere,))
     try:
         with opened_bench(Opened.open(folder)) as bench:
             assert "ONE" in asyncio.run(bench.scored()).runs
             asyncio.run(reported(bench))
-            assert bench.now(TRUSTED.get) == (elsewhere,)
+            assert bench.now(TRUSTED_FOLDERS.get) == (elsewhere,)
     finally:
-        TRUSTED.reset(token)
+        TRUSTED_FOLDERS.reset(token)
 
 
 def begin(folder):

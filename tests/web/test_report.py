@@ -13,7 +13,7 @@ import sqlite3
 import pytest
 
 from assay.api.opened import Opened
-from assay.judging.progress import Silent
+from assay.judging.progress import SilentProgress
 from assay.ledger.chain import Head
 from assay.model.errors import LedgerError
 from assay.web import report
@@ -286,7 +286,7 @@ def test_reports_of_several_protocols_lie_where_they_are_linked(tmp_path, monkey
     )
     opened = Opened.open(folder)
     with opened.ledger() as ledger:
-        opened.judge(ledger, progress=Silent())
+        opened.judge(ledger, progress=SilentProgress())
 
     async def write(to, told):
         write_live(opened, to, told)

@@ -23,7 +23,7 @@ from assay.formats.label_records import LabelNote, Unit
 from assay.formats.label_tables import LabelPair, read_labels
 from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, in_order, listed, printable
+from assay.model.wording import counted, joined, natural_key, printable
 from assay.statistics import agreement
 from assay.statistics.agreement import Agreement, Estimate
 from assay.statistics.tables import label_name
@@ -96,7 +96,7 @@ class LabelsOfTwo:
     ) -> Agreement:
         """How well they agree on some units. Raises ValueError for what cannot be compared."""
         # Whatever the files' order, what is drawn by a seed is the same.
-        topics = sorted({topic for topic, _, _ in units}, key=in_order)
+        topics = sorted({topic for topic, _, _ in units}, key=natural_key)
         place = {topic: at for at, topic in enumerate(topics)}
         units = sorted(units, key=lambda unit: place[unit[0]])
         return agreement.agree(
@@ -135,7 +135,7 @@ UNKNOWN = "not said"
 
 def way_of(notes: Mapping[Unit, LabelNote], unit: Unit) -> str:
     """Whether a unit's label began as another's."""
-    edited = notes[unit].why.edited if unit in notes else None
+    edited = notes[unit].rationale.edited if unit in notes else None
     return UNKNOWN if edited is None else WAYS[edited]
 
 
@@ -179,7 +179,7 @@ class Agreed:
             if a != b:
                 beside = [notes.get(unit, LabelNote()) for notes in pair.notes]
                 text = beside[0].text or beside[1].text
-                reasons = (beside[0].why.reason, beside[1].why.reason)
+                reasons = (beside[0].rationale.reason, beside[1].rationale.reason)
                 found.append(Disagreement(unit, text, a, b, *reasons))
         return sorted(found, key=lambda one: -abs(one.a - one.b))
 
@@ -301,7 +301,7 @@ class Agreed:
         for side, name in (("first", "A"), ("second", "B")):
             strange = [one for one in self.result.outside if one.labeller == side]
             if strange:
-                said = listed(
+                said = joined(
                     (f"{label_name(one.label)} ({counted(one.count, 'time')})" for one in strange),
                     _MOST_OUTSIDE,
                 )

@@ -31,9 +31,9 @@ from assay.formats.naming import run_name
 from assay.formats.trec_rag_rules import Rules
 from assay.formats.trec_rag_writing import write_answers
 from assay.judging.engine import Plan, TitledPlans, plan
-from assay.judging.progress import Progress, Silent, Tally
+from assay.judging.progress import Progress, SilentProgress, Tally
 from assay.labellers.base import Labeller, Request
-from assay.labellers.models import Progress as Fetching
+from assay.labellers.models import DownloadProgress
 from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
@@ -114,7 +114,7 @@ class Answering:
         *,
         price: str | None = None,
         budget: float | None = None,
-        fetching: Fetching | None = None,
+        fetching: DownloadProgress | None = None,
     ) -> Self:
         """Read the passages and make the model. Raises SettingsError, and FormatError with all
         faults of the files, before anybody is asked."""
@@ -216,7 +216,7 @@ class Answering:
         with ledger_at(ledger_file) as ledger:
             ledger.checked()  # before anything is asked
             askers = [
-                Asker(ledger, one, progress or Silent(), spending, retry_failed)
+                Asker(ledger, one, progress or SilentProgress(), spending, retry_failed)
                 for one in self.models
             ]
             data, made = self._asked(askers)

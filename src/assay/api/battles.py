@@ -17,10 +17,10 @@ from assay.formats.battles import DIMENSIONS as DIMENSIONS
 from assay.formats.battles import Crowd as Crowd
 from assay.formats.battles import read_battle_responses, read_battles
 from assay.measures.bootstrap import ends_of
-from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
+from assay.model.battles import Battle, BattleVerdict, all_agree, group_by_pair, merge_battles
 from assay.model.errors import SettingsError
 from assay.model.options import Option
-from assay.model.wording import counted, in_order, listed
+from assay.model.wording import counted, joined, natural_key
 from assay.statistics.battle_counts import Battles, tally
 from assay.statistics.battles import Rated, WinRates, error_interval, rate, win_rates
 from assay.statistics.checks import defined
@@ -256,7 +256,7 @@ class BattleScores:
         first, second = parts[self.table.first], parts[self.table.second]
         wins, _, losses = self.table.total
         for number in numbers[:_MOST_PARTS]:
-            names = listed((self.runs[one] for one in np.flatnonzero(parts == number).tolist()), 5)
+            names = joined((self.runs[one] for one in np.flatnonzero(parts == number).tolist()), 5)
             apart = (first == number) != (second == number)
             won = int(np.where(first == number, wins, losses)[apart].sum())
             lost = int(np.where(first == number, losses, wins)[apart].sum())
@@ -296,11 +296,11 @@ def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleSc
     model = settings.chosen()
     runs = sorted({run for one in battles for run in (one.a, one.b)})
     judged = [one for one in battles if one.verdict is not None]
-    orders, counted_battles = _orders(judged), merged(judged) if settings.merge else judged
+    orders, counted_battles = _orders(judged), merge_battles(judged) if settings.merge else judged
     topics = [
         str(place) if one.topic is None else one.topic for place, one in enumerate(counted_battles)
     ]
-    names = sorted(dict.fromkeys(topics), key=in_order)  # drawn alike, however files are sorted
+    names = sorted(dict.fromkeys(topics), key=natural_key)  # drawn alike, however files are sorted
     run_number = {run: place for place, run in enumerate(runs)}
     topic_number = {topic: place for place, topic in enumerate(names)}
     table = tally(
@@ -331,9 +331,9 @@ def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleSc
 def _orders(battles: Sequence[Battle]) -> Orders:
     counts = Counter(one.verdict for one in battles)
     both = disagree = 0
-    for (topic, *_), found in by_pair(battles).items():
+    for (topic, *_), found in group_by_pair(battles).items():
         if topic is not None and len({one.a for one in found}) > 1:
             both += 1
-            disagree += not agreed(found)
+            disagree += not all_agree(found)
     decided = counts[BattleVerdict.A] + counts[BattleVerdict.B]
     return Orders(counts[BattleVerdict.A], decided, both, disagree)

@@ -19,7 +19,7 @@ from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.scores import Scores
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
-from assay.model.wording import counted, sentence
+from assay.model.wording import as_sentence, counted
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.labels import LabelBook
@@ -350,7 +350,7 @@ class ByItems:
         try:
             found = estimated(items, draws, level=level, population=self._basis.population)
         except ValueError as error:
-            return sentence(error)
+            return as_sentence(error)
         alone = items.offset + items.weights @ items.judge[0]
         lower = measure in board.lower_is_better
         one = ranked(measure, items.runs, found, alone, lower=lower, level=level)

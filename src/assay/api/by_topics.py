@@ -17,7 +17,7 @@ from assay.ledger.policy import Policy
 from assay.measures.arrays import Bools, Floats
 from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed, sentence
+from assay.model.wording import as_sentence, counted, joined
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
@@ -60,7 +60,7 @@ class ByTopics:
         if strange:
             raise SettingsError(
                 f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
-                f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
+                f"{draw.uid[:8]} and could not be drawn ({joined(strange, 8)}). Draw anew."
             )
         people = of_people(part, draw).score(basis.ledger).findings
         return cls(part, judge, people, topics, tuple(said[one] for one in topics), basis)
@@ -109,7 +109,7 @@ class ByTopics:
                 people, judge, drawn, level=self.basis.level, population=self.basis.population
             )
         except ValueError as error:
-            return sentence(error)
+            return as_sentence(error)
         return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.basis.level)
 
     def _about(self, runs: tuple[str, ...], measure: str) -> Bools:

@@ -27,7 +27,7 @@ from assay.measures.confidence import LOWER_IS_BETTER, MEASURES
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.run_scores import RunScores
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, in_order, listed, printable
+from assay.model.wording import counted, joined, natural_key, printable
 from assay.protocols.standing import APART
 from assay.statistics.comparison import (
     Comparison,
@@ -111,7 +111,7 @@ def compared(
     result = compare_confidences(*arrays, measure=name, seed=seed, **settings)
     without = [run for run in one.runs if run not in result.means]
     if without:
-        note(f"{one.name} is undefined, so that it is left out, of {listed(without, 10)}.")
+        note(f"{one.name} is undefined, so that it is left out, of {joined(without, 10)}.")
     return Compared(one, result, seed)
 
 
@@ -153,10 +153,10 @@ def score_runs(
 def _say_what_lacks(name: str, scores: RunScores, note: Note) -> None:
     if scores.missing:
         count = counted(len(scores.missing), "topic")
-        note(f"Run {name} is silent on {count}: {listed(scores.missing, 10)}.")
+        note(f"Run {name} is silent on {count}: {joined(scores.missing, 10)}.")
     if scores.unjudged:
         count = counted(len(scores.unjudged), "topic")
-        note(f"Run {name} has {count} not counted: {listed(scores.unjudged, 10)}.")
+        note(f"Run {name} has {count} not counted: {joined(scores.unjudged, 10)}.")
 
 
 def _say_what_is_not_judged(
@@ -172,7 +172,7 @@ def _say_what_is_not_judged(
         found = sorted(shares, key=lambda run: -shares[run])
         note(
             f"Not judged among the first {counted(k, 'document')}: "
-            f"{listed([f'{run} {100 * shares[run]:.0f} %' for run in found], 10)}. They count as "
+            f"{joined([f'{run} {100 * shares[run]:.0f} %' for run in found], 10)}. They count as "
             "not relevant, so that runs of which less is judged may stand too low."
         )
 
@@ -187,8 +187,8 @@ def _matrix(
 ) -> ScoreMatrix:
     # In the order of names, as in complete(): whatever the order of files and of their lines, what
     # is drawn by a seed is the same.
-    names = sorted(range(len(runs)), key=lambda at: in_order(runs[at]))
-    places = np.array(sorted(range(len(mask)), key=lambda at: in_order(scores[0].topics[at])))
+    names = sorted(range(len(runs)), key=lambda at: natural_key(runs[at]))
+    places = np.array(sorted(range(len(mask)), key=lambda at: natural_key(scores[0].topics[at])))
     table = np.column_stack([scores[name].values[measure][places] for name in names])
     topics, mask = [scores[0].topics[place] for place in places], mask[places]
     undefined = np.asarray(~np.isfinite(table).all(axis=1))
@@ -196,7 +196,7 @@ def _matrix(
         lost = [topics[place] for place in np.flatnonzero(undefined & mask)]
         note(
             f"{name} is undefined for some run on {counted(len(lost), 'topic')}, left out for all "
-            f"runs: {listed(lost, 10)}."
+            f"runs: {joined(lost, 10)}."
         )
     used_topics = mask & ~undefined
     count = int(used_topics.sum())

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from assay.api.arguments import number_of, one_of, path_of, whole_of
 from assay.model.errors import SettingsError
-from assay.model.going import Told, unheard
 from assay.model.options import Option
+from assay.model.progress import ProgressCallback, no_progress
 from assay.model.wording import printable
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
 from assay.systems.corpus.documents import Document, Source, SourceSettings, TextKind
@@ -100,7 +100,7 @@ def build(
         bool,
         Option("Only process what is new or changed in SOURCE, and drop what is gone."),
     ] = False,
-    told: Told = unheard,
+    told: ProgressCallback = no_progress,
 ) -> Corpus:
     """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
 

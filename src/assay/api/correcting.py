@@ -21,7 +21,7 @@ from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy, for_all
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status, is_independent, without_reasons
-from assay.model.wording import counted, listed, listing
+from assay.model.wording import and_list, counted, joined
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 from assay.statistics.corrected import Population
@@ -167,7 +167,7 @@ def correct(
         topics = dict.fromkeys(request.topic for request, labelled in units if not labelled)
         why = (
             f"{len(units) - done} of {counted(len(units), 'label')} of draw {chosen.uid[:8]} are "
-            f"not there yet (topics {listed(list(topics), 8)}). What is skipped is not missing at "
+            f"not there yet (topics {joined(list(topics), 8)}). What is skipped is not missing at "
             "random, so all of it is wanted: 'assay ui' has the queue."
         )
         left = [request.unit_hash for request, labelled in units if not labelled]
@@ -370,7 +370,7 @@ def _apart_from(part: Evaluation, basis: Basis) -> dict[str, str]:
     scores = replace(part, policy=nobody).score(basis.ledger).findings.scores.values()
     known = {name for of in scores for name in of}
     return {
-        name: f"The draw is of {listing(list(draw.tasks))}, and what this rests on nobody was "
+        name: f"The draw is of {and_list(list(draw.tasks))}, and what this rests on nobody was "
         "asked: it is the machine's alone."
         for name in known
         if all(name not in of or of[name].value is not None for of in scores)

@@ -20,7 +20,7 @@ from assay.api.undefined import (
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed, printable
+from assay.model.wording import counted, joined, printable
 from assay.page.wording import number
 from assay.statistics.correlation import CorrelationReport, correlate, correlate_runs
 from assay.statistics.correlation_settings import COEFFICIENTS, Correlation
@@ -151,7 +151,7 @@ class Correlated:
                 (f"Topics in {side} only", topics),
             ):
                 if names:
-                    yield f"{what}, left out ({len(names)}): {listed(names, 10)}."
+                    yield f"{what}, left out ({len(names)}): {joined(names, 10)}."
         if report.missing:
             pairs = [f"{run} {topic}" for run, topic in report.missing]
             what = {
@@ -159,7 +159,7 @@ class Correlated:
                 "cells": "left out for these runs",
                 "zero": "counted as 0",
             }[self.missing]
-            yield f"Missing scores ({len(pairs)}): {listed(pairs, 10)}; {what}."
+            yield f"Missing scores ({len(pairs)}): {joined(pairs, 10)}; {what}."
         if not report.topics:
             yield f"Runs only: {_NO_TOPICS}, so there are no intervals and no other settings."
         elif len(report.topics) == 1:

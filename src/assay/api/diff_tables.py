@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay.api.diffing import MOST_TEXT, Difference, Paired
 from assay.api.opened import html_of
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.page.page import Gap, Page
 from assay.page.parts import Part, Table
 from assay.page.tables import Value
@@ -36,7 +36,7 @@ def summary(found: Difference) -> Iterator[str]:
     shifted = [one for one in differing if one.has_moved]
     if any(found.topics_apart):
         alone = (
-            f"of the {which} alone {counted(len(some), 'topic')} ({listed(some, _MOST_NAMED)})"
+            f"of the {which} alone {counted(len(some), 'topic')} ({joined(some, _MOST_NAMED)})"
             for which, some in zip(("first", "second"), found.topics_apart, strict=True)
             if some
         )
@@ -61,7 +61,7 @@ def summary(found: Difference) -> Iterator[str]:
                 turned = [f"{better} better than {worse}" for better, worse in order.turned]
                 yield (
                     f"By {order.measure} {len(order.turned)} of {pairs} of runs changed places: "
-                    f"now {listed(turned, _MOST_NAMED)}."
+                    f"now {joined(turned, _MOST_NAMED)}."
                 )
             else:
                 yield f"By {order.measure} no two runs changed places ({pairs})."
@@ -74,7 +74,7 @@ def _by_chance(some: Sequence[Paired]) -> Iterator[str]:
     if real:
         real.sort(key=lambda one: -abs(one.difference or 0.0))
         largest = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
-        yield f"{len(real)} by more than chance would make: {listed(largest, _MOST_NAMED)}"
+        yield f"{len(real)} by more than chance would make: {joined(largest, _MOST_NAMED)}"
     elif untested < len(some):
         yield "none by more than chance would make (p, corrected for all of them, is above .05)"
     if untested:
@@ -191,7 +191,7 @@ def diff_remarks(found: Difference) -> Iterator[str]:
             units = counted(both, "unit")
             yield f"{task}: {other} of {units} labelled in both have another verdict."
     if found.apart:
-        yield f"Runs of one alone: {listed(found.apart, 20)}."
+        yield f"Runs of one alone: {joined(found.apart, 20)}."
     if still := len(found.tests) - len(differing):
         yield f"{still} of {counted(len(found.tests), 'score')} are the same, topic by topic."
     if differing:

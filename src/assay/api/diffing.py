@@ -18,7 +18,7 @@ from assay.measures.bootstrap import ends_of
 from assay.measures.confidence import LOWER_IS_BETTER as LOWER_CONFIDENCE
 from assay.measures.confidence import MEASURES
 from assay.model.errors import SettingsError
-from assay.model.wording import listed
+from assay.model.wording import joined
 from assay.page.wording import shortened
 from assay.protocols.rag.scoring import LOWER as LOWER_RAG
 from assay.statistics.confidence import compare_confidence
@@ -176,7 +176,7 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
     known = {measure for _, measure in a.scores} & {measure for _, measure in b.scores}
     for name in measures:
         if name not in known:
-            there = listed(sorted(known), 60) or "none"
+            there = joined(sorted(known), 60) or "none"
             raise SettingsError(f"{name} is not in both evaluations. In both: {there}.")
     wanted = [
         (run, other, measure)

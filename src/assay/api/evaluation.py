@@ -28,14 +28,14 @@ from assay.api.reading import warn
 from assay.api.results import Results
 from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED
-from assay.judging.batch import MOST_QUESTIONS, Exported, Taken
-from assay.judging.progress import Progress, Silent, Tally
-from assay.labellers.custom import AnyLabeller, as_spec
+from assay.judging.batch import MOST_QUESTIONS, BatchExport, BatchImport
+from assay.judging.progress import Progress, SilentProgress, Tally
+from assay.labellers.custom import AnyLabeller, spec_and_labeller
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
-from assay.model.places import TRUSTED
+from assay.model.paths import TRUSTED_FOLDERS
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import read_manifest
@@ -75,7 +75,7 @@ class Evaluation:
         with self._trusting():
             if labeller is None:
                 return Opened.open(self._place, policy=self._policy)
-            spec, made = as_spec(labeller)
+            spec, made = spec_and_labeller(labeller)
             given = {} if made is None else {spec: made}
             return Opened.of(Folder.open(self._place, labeller=spec, given=given), self._policy)
 
@@ -207,14 +207,14 @@ class Evaluation:
         retry_failed: bool = False,
         shard: str | None = None,
         most: int = MOST_QUESTIONS,
-    ) -> Exported:
+    ) -> BatchExport:
         """Write what endpoints would be asked now as OpenAI batch files (JSON lines, or Parquet
         where ``path`` ends so), of ``most`` questions and 200 MB at most, one model's each; say
         which files, how many questions they hold and which cannot go into one. Raises SettingsError
         where no endpoint is asked."""
         opened = self._opened.sharing(shard)
 
-        def exporting(told: Progress) -> Exported:
+        def exporting(told: Progress) -> BatchExport:
             with self._trusting(), opened.ledger(scores=False) as ledger:
                 return opened.export_batch(
                     ledger,
@@ -224,9 +224,9 @@ class Evaluation:
                     most=most,
                 )
 
-        return outside_a_loop(exporting, Silent())
+        return outside_a_loop(exporting, SilentProgress())
 
-    def import_batch(self, *paths: Name, retry_failed: bool = False) -> Taken:
+    def import_batch(self, *paths: Name, retry_failed: bool = False) -> BatchImport:
         """Take the results of batch files as labels; export again for what they leave open, until
         nothing is. Raises FormatError for a file that cannot be read."""
         with self._trusting(), self._opened.ledger() as ledger:
@@ -324,11 +324,11 @@ class Evaluation:
     @contextmanager
     def _trusting(self) -> Iterator[None]:
         """The places that the caller trusts hold as those of ``assay --trust`` do."""
-        before = TRUSTED.set((*TRUSTED.get(), *self._trust))
+        before = TRUSTED_FOLDERS.set((*TRUSTED_FOLDERS.get(), *self._trust))
         try:
             yield
         finally:
-            TRUSTED.reset(before)
+            TRUSTED_FOLDERS.reset(before)
 
     @contextmanager
     def _looking(self) -> Iterator[Ledger | None]:

@@ -120,7 +120,7 @@ def graded(
         name: (found.queries[name].grades if name in found.queries else NO_GRADES).of(asked[name])
         for name in asked
     }
-    unheld = 0 if runs else sum(one.unheld(k) for run in rankings.values() for one in run.values())
+    unheld = 0 if runs else sum(one.vacant(k) for run in rankings.values() for one in run.values())
     return GradedFileRuns(ExamScorer(questions, pool, options), rankings, options, unheld)
 
 

@@ -6,27 +6,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.judging.engine import TitledPlans
-from assay.judging.todo import Distinct
+from assay.judging.todo import KeySet
 from assay.labellers.base import Estimate
-from assay.model.going import Told, counting, unheard
+from assay.model.progress import ProgressCallback, no_progress, with_progress
 
 COLUMNS = (
     "task", "labeller", "known", "shared", "to_ask", "calls", "tokens_in", "tokens_out", "cost",
 )  # fmt: skip
 
 
-def forecast_rows(plans: TitledPlans, told: Told = unheard) -> list[dict[str, Any]]:
+def forecast_rows(plans: TitledPlans, told: ProgressCallback = no_progress) -> list[dict[str, Any]]:
     """For each plan and labeller, under :data:`COLUMNS`: how many labels are ``known``, ``shared``
     with a row above, or ``to_ask``; the calls and tokens that takes, estimated from words, and US
     dollars (None where a price is unknown)."""
     rows = []
-    seen = Distinct()  # what several steps or protocols need is asked once
+    seen = KeySet()  # what several steps or protocols need is asked once
     for title, plan in plans:
         for part in plan.asked:
             count, estimate = 0, Estimate()
             what = f"{title}: prompts measured"
-            for key, request in counting(part.todo, what, len(part.todo), told):
-                if seen.new(key):
+            for key, request in with_progress(part.todo, what, len(part.todo), told):
+                if seen.add(key):
                     count += 1
                     estimate += part.labeller.estimate(request)
             cells = (

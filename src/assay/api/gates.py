@@ -24,9 +24,9 @@ from assay.formats.naming import normal_id
 from assay.ledger.ledger import Ledger
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.model.version import __version__
-from assay.model.wording import listed, printable
+from assay.model.wording import joined, printable
 from assay.page.gates import Gate
 from assay.page.wording import span
 from assay.protocols.config import GateMeasure
@@ -100,7 +100,7 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
     path = asked.baseline
     if path is None and section.baseline is not None:
         where = f"{opened.folder.path / 'assay.toml'}: [gate] baseline"
-        path = inside(opened.folder.path, section.baseline, where)
+        path = path_inside(opened.folder.path, section.baseline, where)
     if path is not None and not path.exists():
         raise SettingsError(
             f"{path}: there is no baseline yet. 'assay gate {opened.folder.path} --save {path}' "
@@ -207,7 +207,7 @@ def chosen_run(result: Result, run: str | None) -> str:
     if run is None and len(runs) == 1:
         return runs[0]
     which = "Name one with --run" if run is None else f"There is no run {run}"
-    raise SettingsError(f"{which}; there are {listed(runs, 20) or 'none'}.")
+    raise SettingsError(f"{which}; there are {joined(runs, 20) or 'none'}.")
 
 
 def _scored(part: Evaluation, ledger: Ledger) -> tuple[Result, Result | None]:

@@ -23,7 +23,7 @@ from assay.measures.arrays import Bools, Floats
 from assay.measures.confidence import MEASURES, measured
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed, printable
+from assay.model.wording import counted, joined, printable
 from assay.page.gates import Gate, Lost, Tested, Verdict
 from assay.protocols.standing import APART
 from assay.statistics.confidence import paired_differences
@@ -87,7 +87,7 @@ def gate(
 def _check(now: Baseline, terms: Terms) -> None:
     for name, rule in terms.rules.items():
         if name not in now.measures:
-            known = listed(now.measures, 60)
+            known = joined(now.measures, 60)
             raise SettingsError(f"Run {now.run} has no measure {name}; it has {known}.")
         if rule.loss is None:
             continue
@@ -218,7 +218,7 @@ def _others(before: Baseline, now: Baseline) -> Iterator[str]:
     for name, task in now.tasks.items():
         was = before.tasks[name].models if name in before.tasks else ()
         if was and (new := set(task.models) - set(was)):
-            models = (listed(sorted(map(printable, some)), 5) for some in (was, new))
+            models = (joined(sorted(map(printable, some)), 5) for some in (was, new))
             yield (
                 "{}: the server called its model {} for the baseline, and {} for labels here. They "
                 "may be different models: a difference may be theirs.".format(name, *models)

@@ -10,8 +10,8 @@ from assay.api.arguments import one_of
 from assay.api.corpus import Corpus
 from assay.api.retrieving import SearchIndex
 from assay.model.errors import SettingsError
-from assay.model.going import Told, unheard
 from assay.model.options import Option
+from assay.model.progress import ProgressCallback, no_progress
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
@@ -60,7 +60,7 @@ def build(
     update: Annotated[
         bool, Option("Update the index to a changed CORPUS; only new passages are embedded.")
     ] = False,
-    told: Told = unheard,
+    told: ProgressCallback = no_progress,
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 

@@ -23,7 +23,7 @@ from assay.ledger.incoming import Incoming
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import LabellerId
 from assay.model.options import Option
-from assay.model.wording import counted, listed, printable
+from assay.model.wording import counted, joined, printable
 from assay.protocols.answers.marked import Originals, Rulings, read_edits, unlike
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -110,7 +110,7 @@ def import_marked(
         if edits.uncounted:
             note(
                 f"What is said of {counted(len(edits.uncounted), 'answer')} to questions that do "
-                f"not count is left out: {printable(listed(edits.uncounted))}."
+                f"not count is left out: {printable(joined(edits.uncounted))}."
             )
         if not edits.labels:
             return LabelsImported(0, 0, 0, labels=())
@@ -126,7 +126,7 @@ def import_marked(
     if over:
         note(
             f"{len(over)} of these labels take the place of people's "
-            f"({printable(listed(sorted(set(filter(None, over)))))}). Where that is not meant, the "
+            f"({printable(joined(sorted(set(filter(None, over)))))}). Where that is not meant, the "
             "copy is older than theirs: run 'assay score' and change a fresh one."
         )
     was, now = (Results({one.protocol: one}) for one in (before, after))

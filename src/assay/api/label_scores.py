@@ -22,7 +22,7 @@ from assay.measures.support import Citations as Citations
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.question_banks import QuestionBank
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget
-from assay.model.wording import counted, listed, listing, quoted
+from assay.model.wording import and_list, counted, joined, quoted
 from assay.protocols.label_sheets import (
     citations_of,
     nugget_sheet,
@@ -117,26 +117,26 @@ class LabelScores:
             if without and len(without) < len(sheet.topics):
                 be, its = ("is", "its mean") if len(measures) == 1 else ("are", "their means")
                 yield (
-                    f"{listing(measures)} {be} undefined in {len(without)} of {every}, which leave "
-                    f"{its} for every run: {listed(without, 10)}."
+                    f"{and_list(measures)} {be} undefined in {len(without)} of {every}, which "
+                    f"leave {its} for every run: {joined(without, 10)}."
                 )
         so = "counted as 0" if self.topics == "all" else "left out of the mean"
         for run in sheet.values:
             if silent := sheet.silent(run):
                 yield (
                     f"Run {run} has no answer to {len(silent)} of {every}, {so}: "
-                    f"{listed(silent, 10)}."
+                    f"{joined(silent, 10)}."
                 )
             if unjudged := sheet.unjudged(run):
                 yield (
                     f"No label of run {run} counts in {counted(len(unjudged), 'topic')} (-1, or "
                     f"failed), left out of its means: "
-                    f"{listed(unjudged, 10)}."
+                    f"{joined(unjudged, 10)}."
                 )
             if lacking := sheet.lacking(run):
                 yield (
                     f"Run {run} lacks labels in {counted(len(lacking), 'topic')}: the scores that "
-                    f"need them lie between two ends: {listed(lacking, 10)}."
+                    f"need them lie between two ends: {joined(lacking, 10)}."
                 )
 
 
@@ -270,7 +270,7 @@ def _lists(answers: Sequence[AssignedAnswer]) -> Iterator[str]:
             differ[one.topic] = None
     if differ:
         topics = counted(len(differ), "topic")
-        yield f"Runs were held to different nuggets in {topics}: {listed(differ, 10)}."
+        yield f"Runs were held to different nuggets in {topics}: {joined(differ, 10)}."
 
 
 def _unmapped(answers: Sequence[AssignedAnswer], aspects: Collection[str]) -> Iterator[str]:
@@ -288,5 +288,5 @@ def _unmapped(answers: Sequence[AssignedAnswer], aspects: Collection[str]) -> It
     if topics:
         yield (
             f"Mapped to no sub-narrative, so that coverage does not see what they support: "
-            f"{counted(sum(loose.values()), 'nugget')} (topics: {listed(topics, 10)})."
+            f"{counted(sum(loose.values()), 'nugget')} (topics: {joined(topics, 10)})."
         )

@@ -23,7 +23,7 @@ from assay.formats.pairs import PairTask as PairTask
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller, Request
-from assay.labellers.custom import AnyLabeller, as_spec
+from assay.labellers.custom import AnyLabeller, spec_and_labeller
 from assay.labellers.judge.packages import judge_of
 from assay.labellers.judge.unread import unread
 from assay.labellers.prices import Price, given_prices, require_prices
@@ -327,7 +327,7 @@ def _rows(records: Any) -> Iterable[object]:
 
 
 def _labeller_of(given: AnyLabeller, price: tuple[float, float] | None) -> Labeller:
-    spec, made = as_spec(given)
+    spec, made = spec_and_labeller(given)
     if made is not None:
         return made
     model = spec.partition(":")[2].partition("@")[0]

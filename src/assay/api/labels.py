@@ -20,9 +20,9 @@ from assay.ledger.checking import GONE, MEND, LedgerFault
 from assay.ledger.exchange import label_row
 from assay.ledger.hashes import packed, unpacked
 from assay.model.errors import AssayError, SettingsError
-from assay.model.going import Told, unheard
 from assay.model.labels import Label, Status, without_reasons
-from assay.model.wording import listing, printable
+from assay.model.progress import ProgressCallback, no_progress
+from assay.model.wording import and_list, printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import MANIFEST, heads, read_manifest
 from assay.protocols.places import WhereUsed
@@ -225,7 +225,7 @@ def label_differences(
     named = [ledger.named(name) for name in (first, second)]
     for several in named:
         if len(several) > 1:
-            exact = listing([one.exact_name for one in several])
+            exact = and_list([one.exact_name for one in several])
             raise SettingsError(
                 f"'{several[0].name}' labelled under {len(several)} settings: {exact}. Name one "
                 "of these. 'assay labels stats' has how many labels each gave."
@@ -257,7 +257,7 @@ class Verified:
     cures: Sequence[str]
 
 
-def verified(folder: Path, told: Told = unheard) -> Verified:
+def verified(folder: Path, told: ProgressCallback = no_progress) -> Verified:
     """Look at every label of a folder, and at the heads that the manifests in ``out/`` name;
     ``told`` hears how it goes on. Raises LedgerError where there is no ledger."""
     opened = Folder.open(folder)

@@ -16,7 +16,7 @@ from assay.ledger.merging import Merged as Merged
 from assay.ledger.merging import check_names, merge, renamed
 from assay.ledger.store import Place
 from assay.model.errors import SettingsError
-from assay.model.going import Told, unheard
+from assay.model.progress import ProgressCallback, no_progress
 from assay.protocols.folder import Folder
 
 
@@ -63,7 +63,7 @@ def place_named(text: str) -> Place:
 
 
 def merge_ledgers(
-    folder: Path, others: Sequence[str], told: Told = unheard
+    folder: Path, others: Sequence[str], told: ProgressCallback = no_progress
 ) -> list[tuple[str, Merged]]:
     """Add to a folder's ledger what each of the others has and it lacks; all are looked at before
     anything is written. ``told`` hears how it goes on. Returns what became of each, by its name.
@@ -83,7 +83,7 @@ def merge_ledgers(
 
 
 def copy_ledger(
-    source: str, target: str, told: Told = unheard, *, renames: Sequence[str] = ()
+    source: str, target: str, told: ProgressCallback = no_progress, *, renames: Sequence[str] = ()
 ) -> tuple[int, Head]:
     """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
     earlier copy; ``told`` hears how it goes on. ``renames``, each as ``human:NAME=human:OTHER``,

@@ -17,7 +17,7 @@ from assay.api.gates import GateOptions, gate_folder
 from assay.api.opened import Opened
 from assay.api.status import status
 from assay.model.errors import SettingsError
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 Document = dict[str, Any]
 MOST, AT_MOST = 50, 1000
@@ -83,7 +83,7 @@ def _of(rows: pl.DataFrame, **wanted: str) -> pl.DataFrame:
         if value:
             there = rows[name].unique(maintain_order=True)
             if value not in there:
-                known = f"there are {listed(there, 60)}" if len(there) else "there is none yet"
+                known = f"there are {joined(there, 60)}" if len(there) else "there is none yet"
                 raise SettingsError(f"There is no {name} {value[:200]}; {known}.")
             rows = rows.filter(pl.col(name) == value)
     return rows

@@ -16,7 +16,7 @@ from assay.ledger.exchange import said_by
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
 from assay.model.trec_rag import RagNugget
-from assay.model.wording import listed
+from assay.model.wording import joined
 from assay.protocols.trec_rag.bank import Bank, StandingNugget, TopicBank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.tasks.trec_rag_nuggets import EDIT, NuggetEdit
@@ -38,7 +38,7 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
             f"{opened.folder.path} is not a trec-rag evaluation, so that it has no nuggets."
         )
     if topic not in inputs.narratives:
-        known = listed(inputs.topics, 20)
+        known = joined(inputs.topics, 20)
         raise SettingsError(f"There is no narrative '{topic}'; there are {known}.")
     with opened.folder.open_ledger() as ledger:
         ledger.checked()  # before anybody's label takes the place of another

@@ -19,27 +19,27 @@ from assay.api.overview import overview
 from assay.api.results import AGREEMENT_COLUMNS, Results, prefix_of
 from assay.judging.batch import (
     MOST_QUESTIONS,
-    Exported,
-    Taken,
-    cannot_go_out,
+    BatchExport,
+    BatchImport,
     import_batch,
-    in_batches,
+    split_into_files,
+    unexportable,
 )
 from assay.judging.engine import TitledPlans, judge
 from assay.judging.progress import Progress, Tally
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller, Request
 from assay.labellers.hosted import Hosting
-from assay.labellers.models import Progress as Fetching
+from assay.labellers.models import DownloadProgress
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.policy import POLICY_HELP as POLICY_HELP
 from assay.ledger.policy import shared_policy
 from assay.model.errors import AssayError, SettingsError
-from assay.model.going import Told, unheard
-from assay.model.places import file_sha256, inside
-from assay.model.secrets import without_keys
+from assay.model.paths import file_sha256, path_inside
+from assay.model.progress import ProgressCallback, no_progress
+from assay.model.secrets import redact_keys
 from assay.model.version import __version__
 from assay.page.files import folder_of, remove_pages
 from assay.page.page import Page
@@ -67,7 +67,7 @@ class Opened:
 
     folder: Folder
     parts: Mapping[str, Evaluation]
-    told: Told = unheard
+    told: ProgressCallback = no_progress
     _corrected: dict[Head, Trusted | SettingsError] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -77,7 +77,7 @@ class Opened:
         *,
         labeller: str | None = None,
         policy: str | None = None,
-        fetching: Fetching | None = None,
+        fetching: DownloadProgress | None = None,
     ) -> Self:
         """Open the folder at ``path``. ``labeller`` (a SPEC) and ``policy`` stand for the folder's
         own. Raises SettingsError, or FormatError with all faults of the inputs."""
@@ -264,7 +264,7 @@ class Opened:
         progress: Progress,
         retry_failed: bool = False,
         most: int = MOST_QUESTIONS,
-    ) -> Exported:
+    ) -> BatchExport:
         """Write what can be asked now as OpenAI batch files: JSON lines, or Parquet where the name
         ends so. What does not go into the first (``most`` questions, 200 MB, another model's) goes
         into ``NAME-2`` and so on. What costs nothing is done at once, as it has no place there.
@@ -274,10 +274,10 @@ class Opened:
         now = self.plans_now(ledger, retry_failed=retry_failed)
         judge([one for one in now if one[1].labeller.id.kind == "rules"], ledger, progress=progress)
         plans = self.plans_now(ledger, retry_failed=retry_failed)
-        left_out = cannot_go_out(plans)
-        return Exported(*write_batches(path, in_batches(plans, most=most)), left_out)
+        left_out = unexportable(plans)
+        return BatchExport(*write_batches(path, split_into_files(plans, most=most)), left_out)
 
-    def import_batch(self, ledger: Ledger, *paths: Path, retry_failed: bool = False) -> Taken:
+    def import_batch(self, ledger: Ledger, *paths: Path, retry_failed: bool = False) -> BatchImport:
         """Take the results of batch files. Raises FormatError and SettingsError as
         :func:`assay.judging.batch.import_batch` does."""
         ledger.checked()  # before a label is made that rests on another
@@ -396,20 +396,20 @@ _MADE_BY = f"Assay {__version__}"
 def html_of(page: Page) -> bytes:
     """A page as the report has it in one file, without anybody's keys, and without the details that
     it has no room for."""
-    return without_keys(render_report(page, generated_by=_MADE_BY)).encode()
+    return redact_keys(render_report(page, generated_by=_MADE_BY)).encode()
 
 
-def write_page(path: Path, page: Page, told: Told = unheard) -> None:
+def write_page(path: Path, page: Page, told: ProgressCallback = no_progress) -> None:
     """Write a page, and where it is large a folder of pages beside it, without anybody's keys.
     Pages of a report before are taken away."""
-    folder = inside(path.parent, folder_of(path.name), f"The report {path.name}")
+    folder = path_inside(path.parent, folder_of(path.name), f"The report {path.name}")
     written: set[str] = set()
     told(path.name, 0, None)
 
     def write(name: str, html: str) -> None:
-        write_bytes(folder / name, without_keys(html).encode())
+        write_bytes(folder / name, redact_keys(html).encode())
         written.add(name)
 
     html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write, told=told)
-    write_bytes(path, without_keys(html).encode())
+    write_bytes(path, redact_keys(html).encode())
     remove_pages(path, but=frozenset(written))

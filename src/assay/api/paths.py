@@ -6,7 +6,7 @@ import glob
 from pathlib import Path
 
 from assay.model.errors import SettingsError
-from assay.model.places import RESULTS
+from assay.model.paths import RESULT_FOLDERS
 
 _SCORES = "per_topic.csv"
 
@@ -27,7 +27,7 @@ def scores_in(given: Path) -> Path:
     itself. Raises SettingsError for a folder without any."""
     if not given.is_dir():
         return given
-    for path in (given / name / _SCORES for name in RESULTS):
+    for path in (given / name / _SCORES for name in RESULT_FOLDERS):
         if path.is_file():
             return path
     raise SettingsError(

@@ -30,7 +30,7 @@ from assay.measures.arrays import Floats
 from assay.model.errors import SettingsError
 from assay.model.labels import seconds_of
 from assay.model.options import Option
-from assay.model.wording import counted, named, sentence
+from assay.model.wording import as_sentence, counted, noun
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
@@ -141,7 +141,7 @@ def plan_labels(
         items = items_for(opened.parts, ledger, task, measure)
         if (there := len(items.topics)) < LEAST_TOPICS:
             raise SettingsError(
-                f"{opened.folder.path}: {counted(there, 'topic')} {named(there, 'is', 'are')} too "
+                f"{opened.folder.path}: {counted(there, 'topic')} {noun(there, 'is', 'are')} too "
                 "few for scores that people's labels correct: at least "
                 f"{LEAST_TOPICS} are needed. Have people label all of it: 'assay draw FOLDER --n "
                 f"{there}'."
@@ -168,7 +168,7 @@ def _by_items(
         try:
             so_far = estimated(items, done, level=aim.level, population="these")
         except ValueError as error:
-            raise SettingsError(sentence(error)) from None
+            raise SettingsError(as_sentence(error)) from None
     value = alone if so_far is None else corrected.shrink(so_far, alone)[0]
     said = ~np.isnan(items.people)
     m = expectation(items, said)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from assay.formats.parsed import Parsed
-from assay.model.errors import Fault, FormatError, in_lines, placed
+from assay.model.errors import Fault, FormatError, fault_lines, group_faults
 
 T = TypeVar("T")
 Note = Callable[[object], None]
@@ -39,7 +39,7 @@ def all_used(readers: Iterable[Callable[[], Parsed[T]]], note: Note) -> list[T]:
         try:
             parsed = read()
             values.append(parsed.require())
-            told |= dict.fromkeys(in_lines(placed(parsed.warnings)))
+            told |= dict.fromkeys(fault_lines(group_faults(parsed.warnings)))
         except FormatError as error:
             faults += error.faults
     for said in told:

@@ -20,7 +20,7 @@ from assay.measures.confidence import MOST_BINS
 from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.rag import AnswerRun
-from assay.model.wording import in_order, printable
+from assay.model.wording import natural_key, printable
 from assay.protocols.output import csv_bytes, require_plain, write_bytes
 from assay.systems.recalibration import (
     Calibration,
@@ -74,7 +74,7 @@ def recalibrate(
     if output is not None:
         require_plain(output)
     # Folds are the same however the file is sorted.
-    rows = sorted(_seen(seen, run, note), key=lambda row: in_order(row.topic))
+    rows = sorted(_seen(seen, run, note), key=lambda row: natural_key(row.topic))
     p, correct = _arrays(rows)
     crossed = cross_validated(method, p, correct, folds=folds)
     effects = [effect("cross-validated", p, crossed, correct, bins=bins)]

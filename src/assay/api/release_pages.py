@@ -13,7 +13,7 @@ from assay.api.opened import html_of
 from assay.api.reading import Note
 from assay.ledger.policy import WITHOUT
 from assay.measures.ranges import Range
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.page.page import Board, Page
 from assay.page.parts import (
     Beside,
@@ -58,7 +58,7 @@ def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, li
     while True:
         said = [*page.lede, sealed]
         if left:
-            said.append(f"In the dossier's report alone: {listed(left, 10)}.")
+            said.append(f"In the dossier's report alone: {joined(left, 10)}.")
         public = replace(page, first=tuple(first), parts=tuple(remaining), lede=tuple(said),
                          out=f"dossier/{place}")  # fmt: skip
         size = len(html_of(public))

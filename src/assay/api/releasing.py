@@ -30,7 +30,7 @@ from assay.api.release_readme import readme
 from assay.api.results import Results
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
-from assay.model.places import file_sha256, inside
+from assay.model.paths import file_sha256, path_inside
 from assay.model.version import __version__
 from assay.page.files import pages_of
 from assay.page.page import Board, Page
@@ -243,7 +243,7 @@ def _asked(opened: Opened, results: Results) -> Iterator[tuple[str, bytes]]:
         for name, data in opened.folder.renderer.own_files(task):
             yield f"prompts/{name}", data
         name = f"guidelines/{task.name}.md"
-        path = inside(opened.folder.path, name, f"The guideline of {task.name}")
+        path = path_inside(opened.folder.path, name, f"The guideline of {task.name}")
         if path.is_file():
             yield name, path.read_bytes()
 

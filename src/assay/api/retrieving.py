@@ -17,8 +17,8 @@ from assay.api.reading import warn
 from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
-from assay.judging.progress import Progress, Silent, Tally
-from assay.labellers.models import Progress as Fetching
+from assay.judging.progress import Progress, SilentProgress, Tally
+from assay.labellers.models import DownloadProgress
 from assay.labellers.prices import require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
@@ -67,8 +67,8 @@ class Models:
     rerank: str | None = None
     ledger: Path | None = None
     budget: float | None = None
-    progress: Progress = field(default_factory=Silent)
-    fetching: Fetching | None = None
+    progress: Progress = field(default_factory=SilentProgress)
+    fetching: DownloadProgress | None = None
 
 
 @dataclass(frozen=True)

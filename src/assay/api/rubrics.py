@@ -15,7 +15,7 @@ from assay.measures.ranges import Range
 from assay.measures.rubrics import RUBRIC_MEASURES, rubric_score, unmet
 from assay.measures.rubrics import Failed as Failed
 from assay.model.rubrics import MANDATORY, GradedAnswer, GradedCriterion, Met, rubric_of_nuggets
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.protocols.sheets import Sheet, Topics, Values
 
 VALUES = {Met.YES: 1.0, Met.PARTLY: 0.5, Met.NO: 0.0}
@@ -140,7 +140,7 @@ def _remarks(answers: Sequence[GradedAnswer], rubric: Rubric) -> Iterator[str]:
     differ = [topic for topic, found in rubrics.items() if len(found) > 1]
     if differ:
         topics = counted(len(differ), "topic")
-        yield f"Runs were held to different rubrics in {topics}: {listed(differ, 10)}."
+        yield f"Runs were held to different rubrics in {topics}: {joined(differ, 10)}."
 
 
 def rubrics_of_nuggets(file: Path, note: Note) -> bytes:
@@ -148,7 +148,7 @@ def rubrics_of_nuggets(file: Path, note: Note) -> bytes:
     lists = used(read_nuggets(file), note)
     empty = [topic for topic, one in lists.items() if not rubric_of_nuggets(one.nuggets)]
     if empty:
-        note(f"No vital nugget, so that there is no criterion: {listed(empty, 10)}.")
+        note(f"No vital nugget, so that there is no criterion: {joined(empty, 10)}.")
     return write_rubrics(
         {topic: (one.query, rubric_of_nuggets(one.nuggets)) for topic, one in lists.items()}
     )

@@ -18,9 +18,9 @@ from assay.measures.names import parse_measure
 from assay.measures.order import Ties
 from assay.measures.run_scores import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
-from assay.model.errors import Fault, FormatError, SettingsError, in_lines, placed
+from assay.model.errors import Fault, FormatError, SettingsError, fault_lines, group_faults
 from assay.model.options import Option
-from assay.model.wording import listed, printable
+from assay.model.wording import joined, printable
 
 COLUMNS = ("run", "topic", "measure", "value")
 DEFAULTS = ("nDCG@20", "AP", "RR")
@@ -98,7 +98,7 @@ class ScoredRuns(NamedTuple):
         if bare:
             yield (
                 f"{len(bare)} of {total} topics of {of} have no relevant document (grade 1 or "
-                f"more); no run can score there: {listed(bare, 10)}."
+                f"more); no run can score there: {joined(bare, 10)}."
             )
         so = "they count as 0" if self.topics == "qrels" else "they are left out of the mean"
         for run in self.strangers:
@@ -110,13 +110,13 @@ class ScoredRuns(NamedTuple):
             if scores.missing:
                 yield (
                     f"Run {run} has no documents for {len(scores.missing)} of {total} topics of "
-                    f"{of}, {so}: {listed(scores.missing, 10)}."
+                    f"{of}, {so}: {joined(scores.missing, 10)}."
                 )
             if scores.unjudged:
                 yield (
                     f"{of[0].upper()}{of[1:]} lack{'' if self.only is None else 's'} "
                     f"{len(scores.unjudged)} of the topics of run {run}, they are not scored: "
-                    f"{listed(scores.unjudged, 10)}."
+                    f"{joined(scores.unjudged, 10)}."
                 )
 
     def trec_lines(self, *, per_topic: bool, counts: bool) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _by_name(
         shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
     if twice:
         note(
-            f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
+            f"Several files hold a run of the same name ({joined(sorted(twice), 5)}): "
             "their paths are added to the names."
         )
     return dict(zip(shown, scores, strict=True))
@@ -306,7 +306,7 @@ def score_run_files(
     try:
         for batch in read_runs(paths, checked, ties=ties):
             for warnings in batch.warnings:
-                for said in in_lines(placed(warnings)):
+                for said in fault_lines(group_faults(warnings)):
                     note(said)
             if judged is None:
                 continue
@@ -334,6 +334,6 @@ def _judgements(
             faults, judged = parsed.faults, to_judgements(parsed.require().grades, g_max=g_max)
     except FormatError as error:
         return None, list(error.faults)
-    for said in in_lines(placed(faults)):
+    for said in fault_lines(group_faults(faults)):
         note(said)
     return judged, []

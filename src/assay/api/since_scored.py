@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.model.errors import AssayError, SettingsError
-from assay.model.places import file_sha256
-from assay.model.wording import counted, listed, printable
+from assay.model.paths import file_sha256
+from assay.model.wording import counted, joined, printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import MANIFEST, read_manifest
 from assay.protocols.registry import find_protocol
@@ -62,8 +62,8 @@ def beside_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
             causes += [f"{entry} {key}" for key in {**a, **b} if a.get(key) != b.get(key)]
         elif a != b:
             causes.append(entry)
-    changed = listed(causes, 10) if causes else "no input or setting: perhaps Python or a package"
-    return f"{counted(len(files), 'file')} not as before: {listed(files, 5)}. Changed: {changed}"
+    changed = joined(causes, 10) if causes else "no input or setting: perhaps Python or a package"
+    return f"{counted(len(files), 'file')} not as before: {joined(files, 5)}. Changed: {changed}"
 
 
 def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[str]:

@@ -21,7 +21,7 @@ from assay.ledger import Ledger
 from assay.ledger.sheets import UNIT, VERDICT
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Status
-from assay.model.wording import counted, listing
+from assay.model.wording import and_list, counted
 from assay.protocols.output import csv_bytes, csv_lines
 from assay.protocols.places import Place, WhereUsed
 from assay.tasks.registry import REGISTRY
@@ -45,10 +45,10 @@ def export_sheet(
     asked = {one.name for one in (*opened.tasks(), *by_hand)}
     named = [one for one in tasks_named(task) or () if one in asked]
     if len(named) != 1:
-        which_ones = f" --task {task} means {listing(named)}." if named else ""
+        which_ones = f" --task {task} means {and_list(named)}." if named else ""
         raise SettingsError(
             f"A sheet has the units of one task: name it with --task.{which_ones} Asked of people "
-            f"here: {listing(sorted(asked))}."
+            f"here: {and_list(sorted(asked))}."
         )
     (about,) = (REGISTRY[name] for name in named)
     units = [name for name in about.unit.model_fields if name != "reason"]

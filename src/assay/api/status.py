@@ -14,10 +14,10 @@ from assay.api.correcting import DrawProgress
 from assay.api.opened import Opened
 from assay.api.since_scored import changed_inputs, later_labels
 from assay.api.trust import drawn_so_far
-from assay.judging.progress import saved_words
+from assay.judging.progress import cache_savings
 from assay.model.csv_cells import from_csv_cell
 from assay.model.errors import AssayError, FormatError, LedgerError
-from assay.model.secrets import told
+from assay.model.secrets import safe_text
 from assay.model.wording import counted
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -43,22 +43,26 @@ def status(path: Path) -> Stands:
     try:
         opened = Opened.open(path)
     except FormatError as error:
-        said = f"{counted(len(error.faults), 'fault')} in the inputs, as {told(error.faults[0])}"
+        said = (
+            f"{counted(len(error.faults), 'fault')} in the inputs, as {safe_text(error.faults[0])}"
+        )
         every = f"assay judge {place} --dry-run", "lists all of them; asks nobody"
         return Stands(tuple(rows), (said,), (every,))
     except AssayError as error:
-        return Stands(tuple(rows), (told(error),), ((f"assay doctor {place}", "says what to do"),))
+        return Stands(
+            tuple(rows), (safe_text(error),), ((f"assay doctor {place}", "says what to do"),)
+        )
     rows.append(("inputs", opened.inputs_in_words()))
     try:
         forecast = opened.look_ahead()
     except LedgerError as error:  # which says itself what to do
-        return Stands(tuple(rows), (told(error),), ())
+        return Stands(tuple(rows), (safe_text(error),), ())
     except AssayError as error:
         ways = (
             (f"assay ui {place}", "people label in a browser"),
             (f"assay doctor {place}", "says who could label what"),
         )
-        return Stands(tuple(rows), (told(error),), ways)
+        return Stands(tuple(rows), (safe_text(error),), ways)
     plans = [plan for _, plan in forecast.plans]
     ask = sum(len(plan.todo) for plan in plans)
     failed = sum(plan.known_failed for plan in plans)
@@ -104,7 +108,7 @@ def _spent(opened: Opened) -> str:
     if cached:
         said.append(f"{cached:,} tokens from a server's cache")
     if saved:
-        said.append(saved_words(saved))
+        said.append(cache_savings(saved))
     return "; ".join(said)
 
 

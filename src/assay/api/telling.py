@@ -6,10 +6,10 @@ import sys
 import time
 from collections.abc import Iterator
 
-from assay.judging.progress import Progress, Silent, Tally, saved_words
+from assay.judging.progress import Progress, SilentProgress, Tally, cache_savings
 from assay.labellers.base import Outcome
 from assay.model.labels import Status
-from assay.model.wording import lasting
+from assay.model.wording import duration_text
 
 _EVERY = 5.0  # seconds between two lines
 _SOON = 1.0  # seconds from which on a rate is one
@@ -41,7 +41,7 @@ class ProgressLines:
         self._show(last=self._done == self._todo)
 
     def at(self, what: str, done: int, share: float | None) -> None:
-        """A :data:`assay.model.going.Told`."""
+        """A :data:`assay.model.progress.ProgressCallback`."""
         if what != self._title or self._todo or done < self._done:
             self._start(what, 0)
             self._first = done, share or 0.0
@@ -80,11 +80,11 @@ class ProgressLines:
             yield f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
             if self._share is not None and share < self._share < 1:
                 left = took * (1 - self._share) / (self._share - share)
-                yield f"{lasting(max(left, 1))} left"
+                yield f"{duration_text(max(left, 1))} left"
         if self._spent.cost:
             yield f"${self._spent.cost:.4f}"
         if self._spent.cache_saved:
-            yield saved_words(self._spent.cache_saved)
+            yield cache_savings(self._spent.cache_saved)
         if self._failed:
             yield f"{self._failed:,} failed"
 
@@ -98,7 +98,7 @@ def progress_of(given: Progress | bool) -> Progress:
     """The Progress that a caller means: lines, silence, or one of their own. Raises TypeError for
     what is none."""
     if isinstance(given, bool):
-        return ProgressLines() if given else Silent()
+        return ProgressLines() if given else SilentProgress()
     if not hasattr(given, "begin"):
         raise TypeError(f"progress must be True, False or a Progress, not {given!r:.80}")
     return given

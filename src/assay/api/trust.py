@@ -16,7 +16,7 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listing, sentence
+from assay.model.wording import and_list, as_sentence, counted
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.results import Findings
@@ -93,7 +93,7 @@ def draw_units(
                 estimates = estimated(items, labelled, level=0.95, population="these")
             drawn = next_drawn(items, estimates, known, n, design=design, seed=seed)
         except ValueError as error:
-            raise SettingsError(sentence(error)) from None
+            raise SettingsError(as_sentence(error)) from None
         held = [
             (unit, float(pi), bool(one))
             for unit, pi, one in zip(items.units, drawn.pi, drawn.drawn, strict=True)
@@ -223,7 +223,7 @@ def carried_over(
         for one in _shares(result.findings, results.prefix(name), measures, counts, level)
     ]
     if not found:
-        which = listing(list(measures or USUAL))
+        which = and_list(list(measures or USUAL))
         raise SettingsError(
             f"{folder}: {which} is no share of yes and no over all topics here, with every label "
             "there: there is nothing to carry over to. -m names other measures."
@@ -247,5 +247,5 @@ def _shares(
             try:
                 value, low, high = rogan_gladen(positive, len(values), *elsewhere, level=level)
             except ValueError as error:
-                raise SettingsError(sentence(error)) from None
+                raise SettingsError(as_sentence(error)) from None
             yield CarriedOver(run, name, positive / len(values), value, low, high, len(values))

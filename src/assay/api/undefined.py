@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -32,7 +32,7 @@ def undefined_values(mark: str, found: Iterable[tuple[str, str | None]]) -> Iter
         if reason is not None:
             names.setdefault(reason, []).append(name)
     for reason, every in names.items():
-        yield f"{mark} is undefined: {reason} ({listed(every, 12)})."
+        yield f"{mark} is undefined: {reason} ({joined(every, 12)})."
 
 
 def undefined_resamples(found: Iterable[tuple[str, int]]) -> Iterator[str]:
@@ -41,7 +41,7 @@ def undefined_resamples(found: Iterable[tuple[str, int]]) -> Iterator[str]:
     if counts:
         yield (
             f"Low and high leave out those of {RESAMPLES:,} resamples in which the value is "
-            f"undefined: {listed(counts, 12)}."
+            f"undefined: {joined(counts, 12)}."
         )
 
 

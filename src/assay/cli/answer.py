@@ -30,7 +30,7 @@ from assay.cli.judging import (
 )
 from assay.cli.screen import err, writes_over
 from assay.judging.progress import Progress as Judging
-from assay.judging.progress import Silent
+from assay.judging.progress import SilentProgress
 from assay.labellers.base import Outcome, Request
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
@@ -212,7 +212,7 @@ def answers_shown(teller: Teller) -> Judging:
     """Answers as they are written where standard output and error are a terminal; a plain line for
     each that has come elsewhere; nothing where that is wanted."""
     if is_quiet():
-        return Silent()
+        return SilentProgress()
     live = writes_over(err()) and sys.stdout.isatty()
     return _WrittenAnswers(teller) if live else _AnswerLines(teller)
 
@@ -226,9 +226,9 @@ class _AnswerLines(ProgressLines):
         super().__init__()
         self._teller = teller
 
-    def heard(self, _request: Request, _text: str) -> None: ...
+    def partial_reply(self, _request: Request, _text: str) -> None: ...
 
-    def came(self, request: Request, outcome: Outcome) -> None:
+    def answered(self, request: Request, outcome: Outcome) -> None:
         line = self._teller.answered(request, outcome)
         if line is not None:
             self.note(line)
@@ -244,14 +244,14 @@ class _WrittenAnswers(_AnswerLines, JudgingBar):
         super().__init__(teller)
         self._writing: dict[tuple[str, str, int], str] = {}
 
-    def heard(self, request: Request, text: str) -> None:
+    def partial_reply(self, request: Request, text: str) -> None:
         line = self._teller.writing(request, text)
         if line is not None:
             self._writing[_place(request)] = line
 
-    def came(self, request: Request, outcome: Outcome) -> None:
+    def answered(self, request: Request, outcome: Outcome) -> None:
         self._writing.pop(_place(request), None)
-        super().came(request, outcome)
+        super().answered(request, outcome)
 
     def beneath(self) -> Iterable[RenderableType]:
         for line in list(self._writing.values())[:_ROWS]:

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from assay.cli.ending import INTERRUPTED, QUIET, denied, leave, open_streams
 from assay.model.errors import AssayError
-from assay.model.places import TRUSTED
+from assay.model.paths import TRUSTED_FOLDERS
 from assay.model.version import __version__
 from assay.model.wording import printable
 
@@ -156,7 +156,7 @@ def _root(
     Exit status: 0 success; 1 findings; 2 wrong usage or unreadable input; 3 a labeller could not be
     reached or gave no usable answer; 130 interrupted (Ctrl-C, SIGTERM).
     """
-    TRUSTED.set(tuple(trust or ()))
+    TRUSTED_FOLDERS.set(tuple(trust or ()))
     QUIET.set(quiet)
     if context.invoked_subcommand is not None:
         return
@@ -176,9 +176,9 @@ def run() -> None:
     try:
         app()
     except AssayError as error:
-        from assay.model.secrets import told  # noqa: PLC0415 (slow, for errors alone)
+        from assay.model.secrets import safe_text  # noqa: PLC0415 (slow, for errors alone)
 
-        print(f"assay: {told(error)}", file=sys.stderr)
+        print(f"assay: {safe_text(error)}", file=sys.stderr)
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
         leave(SystemExit(INTERRUPTED))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 from typer.core import TyperGroup
 
-from assay.model.csv_cells import ACTED_ON
+from assay.model.csv_cells import CONTROLS
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
 from assay.model.wording import printable, printable_lines
@@ -296,7 +296,7 @@ def print_json(document: Any) -> None:
 
     text = orjson.dumps(document, default=_plain, option=orjson.OPT_INDENT_2).decode()
     if not text.isascii():
-        text = ACTED_ON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+        text = CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
     put([text.encode(), b"\n"])
 
 

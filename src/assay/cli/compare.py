@@ -30,7 +30,7 @@ from assay.cli.common import (
     topics_file,
 )
 from assay.model.options import Argument, Option
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.page.tables import Table
 from assay.page.wording import number
 from assay.reports.statistics_plots import DifferencePanel, save_differences

@@ -27,11 +27,11 @@ from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
-from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
+from assay.labellers.spec import LabellerOptions, is_shadowed, openai_settings
 from assay.labellers.transport import Reply, TransportError
 from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
 from assay.model.options import Argument
-from assay.model.secrets import names_a_key, told
+from assay.model.secrets import is_key_variable, safe_text
 from assay.model.version import __version__
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -135,7 +135,7 @@ def _environment() -> Iterator[Check]:
     names = sorted(
         name
         for name in os.environ
-        if names_a_key(name) or name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
+        if is_key_variable(name) or name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
     )
     says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
     cure = "Needed for 'openai:' and 'anthropic:' labellers if their server asks for a key."

@@ -11,9 +11,9 @@ from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import TitledPlans
-from assay.judging.progress import Tally, saved_words, unpriced_words
+from assay.judging.progress import Tally, cache_savings, unpriced_text
 from assay.labellers.prices import checked
-from assay.model.wording import listed, named
+from assay.model.wording import joined, noun
 from assay.page.tables import Table
 
 
@@ -26,10 +26,10 @@ def done_in_words(tally: Tally) -> str:
     if tally.tokens_in:
         text += f" {tally.tokens_in:,} tokens read{_cached(tally)}, {tally.tokens_out:,} written."
     if tally.cost:
-        saved = f"; {saved_words(tally.cache_saved)}" if tally.cache_saved else ""
+        saved = f"; {cache_savings(tally.cache_saved)}" if tally.cache_saved else ""
         text += f" ${tally.cost:.4f}{saved}."
     if tally.unpriced:
-        text += f" {unpriced_words(tally.unpriced)}"
+        text += f" {unpriced_text(tally.unpriced)}"
         if tally.at_most:
             text += (
                 f" The budget counted them as ${tally.at_most:.4f}, the most they can have cost."
@@ -81,8 +81,8 @@ def shard_done(shard: str, tally: Tally) -> str:
     if not tally.waiting:
         return f"Shard {shard} is done."
     waits = "step waits" if len(tally.waiting) == 1 else "steps wait"
-    shards = named(len(tally.waiting_for), "shard")
-    whose = f"{shards} {listed(map(str, tally.waiting_for), 8)}"
+    shards = noun(len(tally.waiting_for), "shard")
+    whose = f"{shards} {joined(map(str, tally.waiting_for), 8)}"
     return (
         f"Shard {shard} is done; {len(tally.waiting)} {waits} for labels from {whose}: "
         f"{', '.join(tally.waiting)}. Run it again when this ledger has them."

@@ -17,9 +17,9 @@ from assay.api.telling import ProgressLines
 from assay.cli.common import FORM, remark, tell
 from assay.cli.ending import QUIET
 from assay.cli.screen import err, writes_over
-from assay.judging.progress import Silent
+from assay.judging.progress import SilentProgress
 from assay.labellers.spec import SPEC_HELP
-from assay.model.locking import WITHOUT
+from assay.model.locking import NO_LOCKS_WARNING
 from assay.model.options import Option
 
 LabellerOption = Annotated[
@@ -83,17 +83,17 @@ def is_quiet() -> bool:
     return QUIET.get() or bool(FORM.get())
 
 
-def judging_bar() -> ProgressLines | Silent:
+def judging_bar() -> ProgressLines | SilentProgress:
     """How judging goes on: a bar where lines are written over, lines elsewhere."""
     if is_quiet():
-        return Silent()
-    if WITHOUT:
-        remark(WITHOUT)
+        return SilentProgress()
+    if NO_LOCKS_WARNING:
+        remark(NO_LOCKS_WARNING)
     return JudgingBar() if writes_over(err()) else ProgressLines()
 
 
 @contextmanager
-def going() -> Iterator[ProgressLines | Silent]:
+def going() -> Iterator[ProgressLines | SilentProgress]:
     """The same for any work, by its ``at``; what it draws is gone at the end."""
     shown = judging_bar()
     try:

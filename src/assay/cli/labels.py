@@ -30,7 +30,7 @@ from assay.cli.common import FolderArgument, forms, group, present, put, remark,
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_import import import_command
 from assay.cli.labels_people import people_command, short_name
-from assay.judging.progress import unpriced_words
+from assay.judging.progress import unpriced_text
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.model.options import Argument, Option
@@ -80,7 +80,7 @@ def stats_command(folder: FolderArgument) -> None:
         lambda: rows,
         [
             Table("Labels", shown, cells, digits=4),
-            *([unpriced_words(unpriced)] if unpriced else []),
+            *([unpriced_text(unpriced)] if unpriced else []),
         ],
         (names, ([row[name] for name in names] for row in rows)),
     )

@@ -12,7 +12,7 @@ from assay.api.label_import import LabelsImported, WrittenLabel, import_labels
 from assay.api.paths import expanded
 from assay.cli.common import FolderArgument, forms, present, remark, takes
 from assay.model.options import Argument
-from assay.model.wording import listed
+from assay.model.wording import joined
 from assay.page.tables import Table, Value
 from assay.page.wording import span
 

@@ -9,8 +9,8 @@ from typing import Any
 from assay.api.looking import Look
 from assay.cli.common import FolderArgument, forms
 from assay.model.errors import AssayError
-from assay.model.extras import brought
-from assay.model.secrets import told
+from assay.model.extras import import_extra
+from assay.model.secrets import safe_text
 from assay.model.version import __version__
 
 
@@ -22,7 +22,7 @@ def mcp_command(folder: FolderArgument) -> None:
     The tools only read: status, dry_run, scores, topics, labels, gate. None of them asks a
     labeller, writes or spends anything, or looks at another folder.
     """
-    brought("mcp.server.mcpserver", "This needs mcp", "mcp")  # version 1 has no such module
+    import_extra("mcp.server.mcpserver", "This needs mcp", "mcp")  # version 1 has no such module
     from mcp.server import MCPServer  # noqa: PLC0415  (an extra)
     from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
     from mcp.types import ToolAnnotations  # noqa: PLC0415
@@ -35,7 +35,9 @@ def mcp_command(folder: FolderArgument) -> None:
             try:
                 return ask(*arguments, **more)
             except AssayError as error:
-                raise ToolError(told(error)) from None  # its cause holds what is not to be told
+                raise ToolError(
+                    safe_text(error)
+                ) from None  # its cause holds what is not to be told
 
         return tool
 

@@ -10,7 +10,7 @@ from assay.cli.common import forms, group, present, say
 from assay.cli.judging import FetchLines
 from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
-from assay.labellers.models import cached, fetch_model
+from assay.labellers.models import cached_file, fetch_model
 from assay.model.errors import PrerequisiteError
 from assay.page.tables import Table
 
@@ -33,7 +33,7 @@ def list_command() -> None:
             "path": path and str(path),
         }
         for model in MODELS.values()
-        for path in [cached(model)]
+        for path in [cached_file(model)]
     ]
     cells = [
         (

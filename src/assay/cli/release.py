@@ -9,7 +9,7 @@ from assay.api.releasing import release
 from assay.cli.common import FolderArgument, Paragraph, forms, named_values, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder, showing
 from assay.model.options import Option
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 
 
 @forms("json")

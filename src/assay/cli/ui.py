@@ -13,7 +13,7 @@ import typer
 from assay.api.opened import Opened
 from assay.cli.common import forms, remark
 from assay.cli.ending import AtOnce
-from assay.model.locking import WITHOUT
+from assay.model.locking import NO_LOCKS_WARNING
 from assay.model.options import Argument, Option
 from assay.web import addresses, server
 from assay.web.people import Role
@@ -64,7 +64,7 @@ def ui_command(
             typer.echo(f"For {person.name} ({person.role}): {link}")
         _, own = bench.link(name or server.me(), Role.ORGANISER)
 
-        for told in filter(None, (WITHOUT, *bench.unattended())):
+        for told in filter(None, (NO_LOCKS_WARNING, *bench.unattended())):
             remark(told)
 
         def ready() -> None:

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from assay.api.validating import YEARS, Validated, check
 from assay.cli.common import FORM, forms, one_of, present, print_json, takes, tell
-from assay.model.errors import AssayError, placed
+from assay.model.errors import AssayError, group_faults
 from assay.model.options import Argument
-from assay.model.wording import listed, printable
+from assay.model.wording import joined, printable
 
 _SUMMED_UP = 10
 """Files from which the last line says how many are good."""
@@ -50,7 +50,7 @@ def _people(found: Validated) -> Iterator[Text | str]:
             yield f"{fixed.file}:{change.line}{topic} fixed: {change.what}"
         yield f"{fixed.file}: {f'mended in {fixed.fixed}' if fixed.fixed else 'nothing to mend'}"
     for one in found.report.files:
-        for place, (fault, *_) in placed(one.faults):
+        for place, (fault, *_) in group_faults(one.faults):
             warns = fault.severity != "error"
             line = Text(printable(f"{place} "))
             line.append("warning: " if warns else "", style="yellow")

@@ -18,11 +18,11 @@ from typing import Any
 from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, first_character, one_id, one_text, read_objects
 from assay.formats.parsed import FaultList, Spot
-from assay.formats.reasons import why_of
+from assay.formats.reasons import rationale_of
 from assay.formats.text import SourceText, reads_file
 from assay.model.battles import Battle, BattleVerdict
-from assay.model.labels import NO_REASON, Why
-from assay.model.wording import counted, listed, quoted
+from assay.model.labels import NO_RATIONALE, Rationale
+from assay.model.wording import counted, joined, quoted
 
 DIMENSIONS = (
     "correctness_topical",
@@ -129,7 +129,12 @@ class _BattleReader:
             self.faults.warning(0, f"{counted(count, one)} {rest}.", cure)
 
     def _add(
-        self, at: Spot, sides: Sequence[str | None], word: object, judge: str, why: Why = NO_REASON
+        self,
+        at: Spot,
+        sides: Sequence[str | None],
+        word: object,
+        judge: str,
+        rationale: Rationale = NO_RATIONALE,
     ) -> bool:
         """Keep a battle; False, with a fault, where it is none."""
         a, b = ((side or "").strip() for side in sides)
@@ -143,7 +148,7 @@ class _BattleReader:
             cure = "Write A, B, Tie or Tie (Both Bad); null where judging failed."
             at.error(f"{quoted(str(word))} is no verdict.", cure)
         else:
-            self.found.append(Battle(at.topic, a, b, verdict, judge, at.line, why))
+            self.found.append(Battle(at.topic, a, b, verdict, judge, at.line, rationale))
             return True
         return False
 
@@ -158,7 +163,7 @@ class _BattleReader:
         judge = " ".join(
             str(record[name]) for name in ("provider", "model", "thinking") if record.get(name)
         )
-        if not self._add(at, sides, word, judge, why_of(record)):
+        if not self._add(at, sides, word, judge, rationale_of(record)):
             return
         recorded = self.found[-1]
         pair = record.get("pair")
@@ -169,7 +174,7 @@ class _BattleReader:
         if recorded.verdict is not None and preferred != recorded.winner:
             why = f"{quoted(str(preferred))} is preferred, but the verdict is {recorded.verdict}."
             at.error(why, "Which of the two is right?")
-        key = recorded._replace(verdict=None, line=0, why=NO_REASON)
+        key = recorded._replace(verdict=None, line=0, rationale=NO_RATIONALE)
         first = self._judged.setdefault(key, number)
         if first != number:
             self.found.pop()
@@ -183,7 +188,7 @@ class _BattleReader:
         if names is None or verdict is None:
             self.faults.error(
                 number,
-                f"This is no judgment of a battle; it has {listed(record, 8)}.",
+                f"This is no judgment of a battle; it has {joined(record, 8)}.",
                 "Give run_a, run_b and verdict, or the judgments of RAGDoll, arena-rank or "
                 "CrowdRAG-25.",
             )
@@ -191,7 +196,7 @@ class _BattleReader:
         at = self.faults.at(number, one_id(record, *_TOPIC_KEYS))
         sides = [one_id(record, name) for name in names]
         judge = one_text(record, "judge", "labeller", "rater") or ""
-        self._add(at, sides, record[verdict], judge, why_of(record))
+        self._add(at, sides, record[verdict], judge, rationale_of(record))
 
     def _crowd(self, number: int, record: Mapping[str, Any]) -> None:
         at = self.faults.at(number, one_id(record, "query_id"))
@@ -207,9 +212,9 @@ class _BattleReader:
             at.error(why, "Give each response of a topic a run of its own.")
             return
         place = DIMENSIONS.index(self.crowd.dimension) + 1
-        ratings, beside = record.get("ratings"), NO_REASON
+        ratings, beside = record.get("ratings"), NO_RATIONALE
         if isinstance(ratings, dict):
-            beside = Why(str(ratings.get(f"Q{place}_justification") or ""))
+            beside = Rationale(str(ratings.get(f"Q{place}_justification") or ""))
         for word, judge in self._crowd_labels(at, record):
             self._add(at, sides, word, judge, beside)
 
@@ -244,7 +249,7 @@ class _BattleReader:
         elif "worker" in record and (name in record or _RAW_NAMES.get(name) in record):
             yield record.get(name, record.get(_RAW_NAMES.get(name, name))), str(record["worker"])
         else:
-            why = f"Nothing is said of {name}; the row has {listed(record, 8)}."
+            why = f"Nothing is said of {name}; the row has {joined(record, 8)}."
             at.error(why, "Choose another --dimension.")
 
     def _first(

@@ -12,7 +12,7 @@ from pathlib import Path
 from assay.formats.naming import clean
 from assay.formats.parsed import FaultList
 from assay.model.csv_cells import from_csv_cell
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
 RUN = ("run", "run_id", "runid")
@@ -120,10 +120,10 @@ def read_columns(
     missing = [name for name in names if name not in cells.names]
     double = [name for name in names if cells.names.count(name) > 1]
     if missing:
-        why = f"The header lacks {listed(missing)}; it has {listed(cells.names)}."
+        why = f"The header lacks {joined(missing)}; it has {joined(cells.names)}."
         faults.error(cells.line, why, begin)
     if double:
-        why = f"The header has {listed(double)} twice."
+        why = f"The header has {joined(double)} twice."
         faults.error(cells.line, why, "Rename one of the columns.")
     return [] if missing else list(cells.records())
 
@@ -135,11 +135,11 @@ def one_column(
     places = cells.places(among)
     if not places:
         faults.error(
-            cells.line, f"The header lacks {what}; it has {listed(cells.header, 12)}.", cure
+            cells.line, f"The header lacks {what}; it has {joined(cells.header, 12)}.", cure
         )
         return None
     if len(places) > 1:
-        twice = listed(cells.header[place] for place in places)
+        twice = joined(cells.header[place] for place in places)
         faults.error(
             cells.line,
             f"The header has more than one {what} column: {twice}.",

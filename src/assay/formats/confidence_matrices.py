@@ -15,7 +15,7 @@ from assay.formats.score_cells import is_mean, read_score_cells
 from assay.formats.score_matrices import complete, no_topics
 from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
 from assay.formats.text import Given, text_of
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _report(answers: _Answers, measure: str, faults: FaultList) -> tuple[str, st
         counts = (f"{run} ({count})" for run, count in silent.items() if count)
         faults.warning(
             0,
-            f"Questions that runs leave out: {listed(counts, 5)}.",
+            f"Questions that runs leave out: {joined(counts, 5)}.",
             f"They count as wrong with confidence 1; -m {measure}:floor takes what is worst by "
             f"{measure}, -m {measure}:ceiling what is best.",
         )

@@ -95,7 +95,7 @@ class GradedFile:
                     own[name] = min(rank + shift, own.get(name, rank + shift))
             for run, own in best.items():
                 ordered = sorted(own.items(), key=lambda item: (item[1], item[0]))
-                found.setdefault(run, {})[query.query] = Ranking.at(ordered)
+                found.setdefault(run, {})[query.query] = Ranking.at_ranks(ordered)
         return dict(sorted(found.items()))
 
     def judgments(self) -> Qrels | None:

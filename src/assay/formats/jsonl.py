@@ -12,7 +12,7 @@ import orjson
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 _CURE = "Write one JSON object a line."
 # A text that never ends goes to the end: to look for its end from every quote would take for ever.
@@ -111,7 +111,7 @@ def _back_to_back(line: str) -> list[Any]:
 
 def _tell_of_nan(lines: list[int], faults: FaultList) -> None:
     if lines:
-        which = f"line{'s' if len(lines) > 1 else ''} {listed(map(str, lines), 10)}"
+        which = f"line{'s' if len(lines) > 1 else ''} {joined(map(str, lines), 10)}"
         faults.warning(
             lines[0],
             f"NaN is no JSON ({which}).",

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from assay.formats.battles import BATTLE_KEYS, read_battles
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
-from assay.formats.reasons import why_of
+from assay.formats.reasons import rationale_of
 from assay.formats.text import SourceText
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
 from assay.formats.trec_rag_support import CODES, read_support
-from assay.model.battles import merged
-from assay.model.labels import AUDIT, NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
+from assay.model.battles import merge_battles
+from assay.model.labels import AUDIT, NO_RATIONALE, POST_EDIT, SEEN, WORKBENCH, Rationale
 from assay.model.trec_rag import Assigned, AssignedNugget, Importance
-from assay.model.wording import listed, quoted
+from assay.model.wording import joined, quoted
 
 Unit = tuple[str, str, str]
 """What is labelled: topic, run and document; no run or no document is the empty string."""
@@ -58,7 +58,7 @@ class LabelNote(NamedTuple):
     which label of a ledger it is."""
 
     text: str = ""
-    why: Why = NO_REASON
+    rationale: Rationale = NO_RATIONALE
     uid: str = ""
 
 
@@ -143,7 +143,7 @@ def labels_of_pairs(
         elif unit in words:
             faults.error(number, f"{quoted(unit[2])} is labelled before.", "Keep one.")
         else:
-            words[unit], notes[unit] = word, LabelNote(why=why_of(record))
+            words[unit], notes[unit] = word, LabelNote(rationale=rationale_of(record))
     return None if faults.faulty else labels_of_words(words, notes)
 
 
@@ -166,7 +166,7 @@ def _support(source: SourceText) -> Parsed[LabelTable]:
                 found.add(
                     (one.topic, one.run, f"sentence {place}, {cited.reference}"),
                     None if cited.support is None else float(CODES[cited.support]),
-                    LabelNote(sentence.text, cited.why),
+                    LabelNote(sentence.text, cited.rationale),
                 )
     return Parsed(found, read.faults)
 
@@ -177,7 +177,7 @@ def _assigned(source: SourceText) -> Parsed[LabelTable]:
     for one in read.value or ():
         for each in one.nuggets:
             unit = (one.topic, one.run, each.nugget.text)
-            found.add(unit, _ASSIGNED[each.assigned], LabelNote(why=each.why))
+            found.add(unit, _ASSIGNED[each.assigned], LabelNote(rationale=each.rationale))
     return Parsed(found, read.faults)
 
 
@@ -204,7 +204,9 @@ def _importances(source: SourceText) -> Parsed[LabelTable]:
                 continue
             seen.add(unit)
             source_said = {"source": nugget.sources[0]} if len(nugget.sources) == 1 else {}
-            found.add(unit, _IMPORTANCE[nugget.importance], LabelNote(why=why_of(source_said)))
+            found.add(
+                unit, _IMPORTANCE[nugget.importance], LabelNote(rationale=rationale_of(source_said))
+            )
     return Parsed(found, faults)
 
 
@@ -212,13 +214,13 @@ def _battles(source: SourceText) -> Parsed[LabelTable]:
     read = read_battles(source)
     found = LabelTable(names=_BATTLE_NAMES)
     every = [one._replace(judge="") for one in read.value or ()]
-    judged = merged(one for one in every if one.verdict is not None)
+    judged = merge_battles(one for one in every if one.verdict is not None)
     for one in (*judged, *(one for one in every if one.verdict is None)):
         low, high = sorted((one.a, one.b))
         unit = (one.topic or str(one.line), "", f"{low} against {high}")
         if one.verdict is None and unit in found.labels:
             continue  # the other order was judged
-        found.add(unit, one.outcome_for(low), LabelNote(why=one.why))
+        found.add(unit, one.outcome_for(low), LabelNote(rationale=one.rationale))
     return Parsed(found, read.faults)
 
 
@@ -230,14 +232,14 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
     wanted = [one for one in every if label in (None, one[0], one[0].rpartition(".")[2])]
     tasks = list(dict.fromkeys(task for task, _ in wanted))
     if len(tasks) != 1:
-        what = f"labels of {len(tasks)} tasks: {listed(tasks)}" if tasks else "no such label"
+        what = f"labels of {len(tasks)} tasks: {joined(tasks)}" if tasks else "no such label"
         faults.error(0, f"The file has {what}.", "Name one task with --label.")
         return Parsed(None, faults.done())
     of_ledger = [record for _, record in wanted if record.get("places")]
     of_ledger = [one for one in of_ledger if not _labeller(one).startswith(f"{AUDIT}:")]
     names = list(dict.fromkeys(map(_labeller, of_ledger)))
     if len(names) > 1:
-        why = f"The labels are by {len(names)} labellers: {listed(names)}."
+        why = f"The labels are by {len(names)} labellers: {joined(names)}."
         cure = "Keep one's, or take out/only-NAME/labels.jsonl ('assay score --policy only:NAME')."
         faults.error(0, why, cure)
         return Parsed(None, faults.done())
@@ -268,7 +270,7 @@ def _words(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelN
     every = chosen if isinstance(chosen, list) else [chosen]
     lists = (value for value in unit.values() if several and isinstance(value, list))
     texts = next((one for one in lists if len(one) == len(every)), None)
-    why = Why(str(record.get("reason") or ""), _is_edit(record))
+    why = Rationale(str(record.get("reason") or ""), _is_edit(record))
     for topic, run, where in _places(record):
         for number, one in enumerate(every, 1):
             own = str(texts[number - 1]) if texts else _about(unit)

@@ -29,12 +29,12 @@ from assay.formats.label_records import (
 )
 from assay.formats.naming import clean, normal_id
 from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.reasons import why_of
+from assay.formats.reasons import rationale_of
 from assay.formats.text import Given, SourceText, text_of
 from assay.formats.trec import read_qrels
 from assay.formats.trec_rag_passages import read_judgment_run
-from assay.model.labels import NO_REASON
-from assay.model.wording import listed, printable, quoted
+from assay.model.labels import NO_RATIONALE
+from assay.model.wording import joined, printable, quoted
 
 DOC = ("doc", "doc_id", "docid", "docno", "item", "unit")
 LABEL = ("label", "grade", "relevance")
@@ -64,7 +64,7 @@ def read_labels(given: Given, label: str | None = None) -> Parsed[LabelTable]:
         faults = FaultList(source.file)
         faults.error(
             0,
-            f"The JSON records are no labels; the first has {listed(first, 8)}.",
+            f"The JSON records are no labels; the first has {joined(first, 8)}.",
             "Give support labels ('sentences'), nuggets or assignments ('nuggets'), battles, "
             "exported labels, what 'assay label' wrote, qrels or CSV.",
         )
@@ -173,8 +173,8 @@ def _read_labels(
         if value is None:
             empty.append(number)
         found.labels[unit] = value
-        if (why := why_of(record)) != NO_REASON:
-            found.notes[unit] = LabelNote(why=why)
+        if (why := rationale_of(record)) != NO_RATIONALE:
+            found.notes[unit] = LabelNote(rationale=why)
     faults.missing("The label", empty, "These are counted as unlabelled.")
 
 

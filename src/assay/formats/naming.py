@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from assay.formats.parsed import FaultList, Spot
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 _PACKED = (".gz", ".bz2")
 _TEXT = (
@@ -73,7 +73,7 @@ def check_run_name(name: str, faults: FaultList) -> None:
     if bad:
         faults.error(
             0,
-            f"The run's name {quoted(name)} holds {listed(repr(char) for char in bad)}.",
+            f"The run's name {quoted(name)} holds {joined(repr(char) for char in bad)}.",
             "Rename the file: a name is part of the nugget records, which split at “;”.",
         )
     elif not clean(name) or clean(name) != name:
@@ -139,7 +139,7 @@ class KnownIds:
         without = [one for one in self.ids if one not in seen]
         if without:
             count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
-            why = f"No {what} for {count} of the question file: {listed(without)}."
+            why = f"No {what} for {count} of the question file: {joined(without)}."
             faults.warning(0, why, cure)
 
     def _nearest(self, one: str) -> str | None:
@@ -168,7 +168,7 @@ def name_cure(name: str, known: Iterable[str]) -> str:
             return f"Write {printable(other)}: a run's name is its file's name without ending."
     near = difflib.get_close_matches(name[:200], names, n=1, cutoff=0.6)
     hint = f" Is {printable(near[0])} meant?" if near else ""
-    return f"Known PR runs: {listed(names) or 'none'}.{hint}"
+    return f"Known PR runs: {joined(names) or 'none'}.{hint}"
 
 
 def parse_integer(text: str) -> int | None:

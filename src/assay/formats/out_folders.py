@@ -14,7 +14,7 @@ import polars as pl
 from assay.model.csv_cells import for_terminal, from_csv_cell
 from assay.model.errors import Fault, FormatError
 from assay.model.labels import without_reasons
-from assay.model.places import RESULTS, file_sha256
+from assay.model.paths import RESULT_FOLDERS, file_sha256
 from assay.model.wording import printable
 
 _TEXTS = ("run", "topic", "measure")
@@ -47,7 +47,7 @@ class Outcome:
 def read_outcome(path: Path) -> Outcome:
     """Read the ``out/`` at a path, or of the evaluation folder or release there. Raises
     FormatError."""
-    places = [path / name for name in RESULTS if (path / name / "manifest.json").is_file()]
+    places = [path / name for name in RESULT_FOLDERS if (path / name / "manifest.json").is_file()]
     place = places[0] if places else path / "out"
     files = {name: place / name for name in ("manifest.json", "scores.csv", "per_topic.csv")}
     faults = [

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from assay.model.errors import Fault, FormatError
-from assay.model.wording import counted, listed, printable, quoted
+from assay.model.wording import counted, joined, printable, quoted
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class FaultList:
     def missing(self, what: str, lines: Sequence[int], cure: str) -> None:
         """A warning where ``what`` is missing on some lines."""
         if lines:
-            where = f"{counted(len(lines), 'line')} ({listed(map(str, lines), 10)})"
+            where = f"{counted(len(lines), 'line')} ({joined(map(str, lines), 10)})"
             self.warning(lines[0], f"{what} is missing on {where}.", cure)
 
     def at(self, line: int, topic: str | None = None) -> Spot:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from assay.formats.jsonl import first_character, read_values
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
-from assay.model.summaries import said
+from assay.model.summaries import normalised_text
 from assay.model.wording import counted, quoted
 
 _IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
@@ -119,7 +119,7 @@ def _without_repeats(passages: Iterable[str]) -> Iterator[tuple[int, str]]:
     """The passages, numbered, of which some sentence was not said in one before."""
     before: set[str] = set()
     for number, text in enumerate(passages, 1):
-        sentences = set(filter(None, _END.split(said(text))))
+        sentences = set(filter(None, _END.split(normalised_text(text))))
         if not sentences or not sentences <= before:
             before |= sentences
             yield number, text

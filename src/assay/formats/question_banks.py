@@ -17,7 +17,7 @@ from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
 from assay.model.question_banks import Aggregator, GoldAnswer, GoldQuestion, QuestionBank
 from assay.model.trec_rag import Importance, NuggetList, RagNugget
-from assay.model.wording import counted, listed, quoted
+from assay.model.wording import counted, joined, quoted
 
 _TOPIC_KEYS = ("query_id", "topic_id", "qid", "narrative_id", "request_id")
 _DEFAULT = {"default": Aggregator.OR, "": Aggregator.OR}
@@ -91,7 +91,7 @@ def _question(key: str, item: Any, at: Spot) -> GoldQuestion | None:
     )
     if kind is None:
         why = f"{quoted(text)}: {quoted(said)} is no aggregator."
-        at.error(why, f"Write {listed(Aggregator)}.")
+        at.error(why, f"Write {joined(Aggregator)}.")
         return None
     answers = []
     for name, answer in _items(item.get("answers")):

@@ -23,7 +23,7 @@ from assay.formats.r2c2_nuggets import (
 from assay.formats.text import SourceText, read_text, reads_file
 from assay.model.errors import AssayError, Fault, FormatError
 from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question, SharedAnswers
-from assay.model.wording import listed, quoted
+from assay.model.wording import joined, quoted
 
 _TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
@@ -71,7 +71,7 @@ def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -
     unknown = [f"{question} nugget {num}" for question, left in wanted.items() for num in left]
     if unknown:
         raise AssayError(
-            f"The run {file.run.name} has no such nugget to mark: {listed(sorted(unknown))}."
+            f"The run {file.run.name} has no such nugget to mark: {joined(sorted(unknown))}."
         )
     return text.separator.join(lines)
 
@@ -301,7 +301,7 @@ class _AnswerReader:
         if self.block is not None:
             self._unclosed("at the end of the file")
         self.nuggets.done()
-        self.answers.done()
+        self.answers.finish()
         if not self.opened:
             self.faults.error(
                 0, "The file holds no answer block.", "Write <QuestionID> … </QuestionID> blocks."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.model.errors import Fault
 from assay.model.rag import Answer, AnswerRun
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 
 def changed_otherwise(
@@ -55,5 +55,5 @@ def _changes(first: Answer, answer: Answer) -> Iterator[tuple[int, str]]:
         yield answer.line, f"Nugget {num} is lost."
     order = [one.num for one in first.nuggets]
     if not known and [one.num for one in answer.nuggets] != order:
-        numbers = listed(map(str, order))
+        numbers = joined(map(str, order))
         yield answer.line, f"The nuggets stand in another order; it is {numbers}."

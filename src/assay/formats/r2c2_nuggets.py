@@ -32,7 +32,7 @@ from assay.model.rag import (
     PassageRun,
     PlainNuggets,
 )
-from assay.model.wording import listed, printable, quoted, span_text, spans
+from assay.model.wording import consecutive, joined, printable, quoted, range_text
 
 MAX_NUGGETS = 10
 """Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""
@@ -180,7 +180,7 @@ class NuggetReader:
     def done(self) -> None:
         """Reports a run of which only some records are marked."""
         if self.marked and self.unmarked:
-            lines = listed(map(str, self.unmarked), 10)
+            lines = joined(map(str, self.unmarked), 10)
             self.faults.warning(
                 self.unmarked[0],
                 f"{self.marked} nuggets are marked and {len(self.unmarked)} are not "
@@ -298,7 +298,7 @@ class NuggetReader:
         elif rank is not None and rank not in _ranks_of(passages):
             at.error(
                 f"The PR run {printable(run)} has no rank {rank} for the question.",
-                f"Its ranks: {', '.join(map(span_text, spans(_ranks_of(passages))))}.",
+                f"Its ranks: {', '.join(map(range_text, consecutive(_ranks_of(passages))))}.",
             )
 
 

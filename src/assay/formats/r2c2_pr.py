@@ -24,7 +24,7 @@ from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, check_break, reads_file
 from assay.model.rag import PackedPassages, Passage, PassageKey, PassageRun, Question
 from assay.model.scratch import Scratch
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 MAX_RANK = 20
 """Most passages of a question, and the last rank (paper, section 3.4)."""
@@ -240,7 +240,7 @@ class _PassageReader:
             if missing and not lines.faulty:
                 self.faults.warning(
                     lines.first,
-                    f"No passage has rank {listed(map(str, missing))} (last rank: "
+                    f"No passage has rank {joined(map(str, missing))} (last rank: "
                     f"{lines.highest}).",
                     "Number the passages 1, 2, 3 without gaps.",
                     one,

@@ -17,7 +17,7 @@ from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, check_break, reads_file
 from assay.model.rag import Question
 from assay.model.records import folded_text
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 CATEGORIES = (
     "Simple",
@@ -104,7 +104,7 @@ def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...
                 "Remove one of them if this is not meant.",
             )
     if with_semicolon:
-        lines = listed(map(str, with_semicolon), 10)
+        lines = joined(map(str, with_semicolon), 10)
         faults.warning(
             with_semicolon[0],
             f"No tab but a “;” (line {lines}): read as id;text.",
@@ -169,7 +169,7 @@ def _category(cell: str, at: Spot) -> str | None:
     if known is None:
         at.warning(
             f"The category {quoted(cell)} is not one of the task's.",
-            f"Known ones: {listed(CATEGORIES)}.",
+            f"Known ones: {joined(CATEGORIES)}.",
         )
     return known or cell
 

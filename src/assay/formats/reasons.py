@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.formats.jsonl import one_text
-from assay.model.labels import NO_REASON, Why
+from assay.model.labels import NO_RATIONALE, Rationale
 
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "justification", "comment")
 EDITED_KEYS = ("annotation", "mode", "condition", "source")
@@ -15,14 +15,14 @@ _EDITED = re.compile(r"post[\s_-]?edit(?:ed|ing)?", re.IGNORECASE)
 _FRESH = re.compile(r"(?:from[\s_-]?)?scratch|original|blind|manual", re.IGNORECASE)
 
 
-def why_of(record: Mapping[str, Any]) -> Why:
+def rationale_of(record: Mapping[str, Any]) -> Rationale:
     """The reason of a record's label, and whether it is a post-edit."""
     reason = one_text(record, *_REASONS) or ""
     for name in EDITED_KEYS:
         said = record.get(name)
         if isinstance(said, str):
             if _EDITED.fullmatch(said.strip()):
-                return Why(reason, True)
+                return Rationale(reason, True)
             if _FRESH.fullmatch(said.strip()):
-                return Why(reason, False)
-    return Why(reason) if reason else NO_REASON
+                return Rationale(reason, False)
+    return Rationale(reason) if reason else NO_RATIONALE

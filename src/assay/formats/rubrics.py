@@ -18,7 +18,7 @@ from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
 from assay.model.rubrics import Criterion, GradedAnswer, GradedCriterion, Met
-from assay.model.wording import listed, quoted
+from assay.model.wording import joined, quoted
 
 _TOPIC_KEYS = ("qid", "topic_id", "query_id", "narrative_id", "sample_id", "task_name")
 _RUN_KEYS = ("run_id", "run", "model", "pdf")
@@ -44,7 +44,7 @@ def read_graded_answers(
         given = record.get("criteria", record.get("rubrics"))
         single = given is None and "weight" in record
         if not single and not isinstance(given, list):
-            why = f"The record has no list of criteria; it has {listed(record, 8)}."
+            why = f"The record has no list of criteria; it has {joined(record, 8)}."
             at.error(why, 'Give "criteria": [{text, weight, verdict}].')
             continue
         items = [record] if single else given
@@ -92,7 +92,7 @@ def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:
     except ValueError:
         at.error(
             f"Criterion {place}: {quoted(str(said))} is no verdict.",
-            f"Write {listed(Met)} or failed.",
+            f"Write {joined(Met)} or failed.",
         )
         return None
 

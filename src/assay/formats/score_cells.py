@@ -23,7 +23,7 @@ from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList
 from assay.formats.text import Given, SourceText, read_text, text_of
 from assay.measures.names import parse_measure
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 MEASURE = ("measure",)
 VALUE = ("value", "score")
@@ -145,7 +145,7 @@ def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
     order = _order([row for _, row in good], width)
     faults.warning(
         rows[0][0],
-        f"There is no header: the columns are read as {listed(order)}.",
+        f"There is no header: the columns are read as {joined(order)}.",
         f"Begin with the header {','.join(_ORDERS[0])}, commas between all fields, if they are "
         "others.",
     )

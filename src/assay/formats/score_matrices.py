@@ -22,7 +22,7 @@ from assay.formats.score_cells import (
 )
 from assay.formats.score_tables import parse_scores
 from assay.formats.text import Given, text_of
-from assay.model.wording import in_order, listed, printable, quoted
+from assay.model.wording import joined, natural_key, printable, quoted
 
 T = TypeVar("T")
 
@@ -217,17 +217,19 @@ def complete(
 
     Where too little is left, and some scores are ``uncertain``, the fault says which and the cure.
     """
-    runs = tuple(run for run in sorted(by_run, key=in_order) if set(by_run[run].values()) - {None})
+    runs = tuple(
+        run for run in sorted(by_run, key=natural_key) if set(by_run[run].values()) - {None}
+    )
     empty = tuple(run for run in by_run if run not in runs)
     if empty:
         faults.warning(
             0,
-            f"Runs without a score of any topic ({len(empty)}): {listed(empty, 10)}.",
+            f"Runs without a score of any topic ({len(empty)}): {joined(empty, 10)}.",
             "They are left out.",
         )
     rows: dict[str, tuple[T, ...]] = {}
     left_out: list[str] = []
-    for topic in sorted({topic for scores in by_run.values() for topic in scores}, key=in_order):
+    for topic in sorted({topic for scores in by_run.values() for topic in scores}, key=natural_key):
         row = [by_run[run].get(topic) for run in runs]
         known = tuple(score for score in row if score is not None)
         if len(known) == len(row):
@@ -240,8 +242,8 @@ def complete(
         worst = sorted((run for run in runs if lacking[run]), key=lambda run: -lacking[run])
         faults.warning(
             0,
-            f"Some run has no score for {count}: {listed(left_out, 10)}. Runs that lack some: "
-            f"{listed((f'{run} ({lacking[run]})' for run in worst), 5)}.",
+            f"Some run has no score for {count}: {joined(left_out, 10)}. Runs that lack some: "
+            f"{joined((f'{run} ({lacking[run]})' for run in worst), 5)}.",
             "These are left out for all runs.",
         )
     if (len(runs) < 2 or len(rows) < 2) and not faults.faulty:  # else it is the errors' consequence

@@ -28,7 +28,7 @@ from assay.formats.score_cells import (
     split_end,
 )
 from assay.formats.text import Given
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def read_scores(
         faults.warning(
             0,
             f"The lines of the topic {ALL} give some runs no value: "
-            f"{listed(map(quoted, without), 5)}.",
+            f"{joined(map(quoted, without), 5)}.",
             "None of them are used, but means over topics.",
         )
     return Parsed(table, faults.done())
@@ -141,7 +141,7 @@ def _measure(
     if end is not None and not all(cells.places((one,)) for one in ENDS):
         faults.error(
             cells.line,
-            f"The table has no columns {listed(ENDS)} that {quoted(score or '')} could be.",
+            f"The table has no columns {joined(ENDS)} that {quoted(score or '')} could be.",
             "Give one that has them (any --csv of Assay), or per_topic.csv with the "
             "per_topic_ranges.csv that was written beside it.",
         )
@@ -197,7 +197,7 @@ def _chosen(
         if known:
             faults.error(
                 line,
-                f"The table has {len(known)} scores: {listed(known, 20)}.",
+                f"The table has {len(known)} scores: {joined(known, 20)}.",
                 f"Say which {what} is meant, e.g. {_given(option, known[0])}.",
             )
         else:
@@ -212,7 +212,7 @@ def _chosen(
     faults.error(
         line,
         f"The table has {why} {what} {quoted(score)}.",
-        f"It has {listed(known, 20) or 'none'}.",
+        f"It has {joined(known, 20) or 'none'}.",
     )
     return None
 
@@ -298,7 +298,7 @@ def uncertainty(ranges: Iterable[str], option: str, name: str) -> tuple[str, str
     every = list(ranges)
     count = f"{len(every)} value{'s are' if len(every) > 1 else ' is'}"
     end = _given(option, f"{name}:{ENDS[0]}")
-    why = f"{count} not certain, as labels are missing: {listed(every, 10)}."
+    why = f"{count} not certain, as labels are missing: {joined(every, 10)}."
     return why, f"{end} takes every value at its worst, :{ENDS[1]} at its best."
 
 

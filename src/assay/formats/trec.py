@@ -17,7 +17,7 @@ from typing import NamedTuple
 from assay.formats.naming import parse_integer
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
-from assay.model.wording import counted, listed, printable, quoted
+from assay.model.wording import counted, joined, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 """What the unused second column of a run may hold without a warning."""
@@ -133,19 +133,19 @@ def _tell_of_run(
     if len(names) > 1:
         faults.error(
             sorted(names.values())[1],
-            f"The file holds {len(names)} runs: {listed(names, 10)}.",
+            f"The file holds {len(names)} runs: {joined(names, 10)}.",
             "Write one file a run, with one name in the last column.",
         )
     if second:
         faults.warning(
             min(second.values()),
-            f"The second column holds {listed(second, 5)}, not Q0.",
+            f"The second column holds {joined(second, 5)}, not Q0.",
             "It is not used; make sure that the columns are in order.",
         )
     if wrong := [topic for topic in unordered if _is_contradicted(run, topic)]:
         faults.warning(
             unordered[wrong[0]],
-            f"Ranks and scores disagree in {counted(len(wrong), 'topic')}: {listed(wrong, 10)}.",
+            f"Ranks and scores disagree in {counted(len(wrong), 'topic')}: {joined(wrong, 10)}.",
             "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
             wrong[0],
         )
@@ -233,7 +233,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
     if iterations:
         faults.warning(
             min(iterations.values()),
-            f"The second column holds {listed(iterations, 5)}, not 0.",
+            f"The second column holds {joined(iterations, 5)}, not 0.",
             "It is not used; is this a subtopic, or are the columns in another order?",
         )
     if not grades and not faults.faulty:
@@ -381,7 +381,7 @@ def warn_of_ties(faults: FaultList, topics: Sequence[str]) -> None:
         faults.warning(
             0,
             f"All documents of {counted(len(topics), 'topic')} have one score: "
-            f"{listed(topics, 10)}.",
+            f"{joined(topics, 10)}.",
             "Ranks do not decide: as in trec_eval the last id comes first (assay measure --ties "
             "file: the first line). Write scores that fall as ranks rise.",
             topics[0],

@@ -20,7 +20,7 @@ from assay.formats.text import SourceText, reads_file
 from assay.formats.trec_rag_citations import Sources
 from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
 from assay.model.trec_rag import RagAnswer, RagRun, Sentence
-from assay.model.wording import counted, listed, printable, quoted
+from assay.model.wording import counted, joined, printable, quoted
 
 KINDS = ("automatic", "manual")
 _TOPIC_KEYS = ("narrative_id", "topic_id", "request_id", "qid")
@@ -118,7 +118,7 @@ class _ResponseReader:
         if lacking:
             verb = "is" if len(lacking) == 1 else "are"
             why = f"{_fields(lacking)}{place} {verb} missing or empty."
-            at.error(why, f"Give {listed(lacking)}.")
+            at.error(why, f"Give {joined(lacking)}.")
         if rules.year == "other" and not at.topic and "topic_id" not in lacking:
             at.error("There is no topic id.", "Give metadata.topic_id.")
         wished = tuple(name for name in rules.wished if _empty(metadata.get(name)))
@@ -185,7 +185,7 @@ class _ResponseReader:
                 report = self._limit(at) if rules.strict_ids else at.warning
                 report(
                     f"Not in the form of {rules.year}'s document ids: "
-                    f"{counted(len(odd), 'reference')} ({listed(map(quoted, odd), 3)}).",
+                    f"{counted(len(odd), 'reference')} ({joined(map(quoted, odd), 3)}).",
                     f"They look like {rules.example}.",
                 )
         if rules.max_references is not None and len(given) > rules.max_references:
@@ -264,7 +264,7 @@ class _ResponseReader:
                 report = self.faults.error if what == "run_id" else self.faults.warning
                 report(
                     sorted(seen.values())[1],
-                    f"The file holds several {what}s: {listed(seen, 10)}.",
+                    f"The file holds several {what}s: {joined(seen, 10)}.",
                     "Write one file a run, with one name.",
                 )
         if not self.answers:
@@ -274,7 +274,7 @@ class _ResponseReader:
             self.faults.warning(
                 0,
                 f"{len(silent)} of {len(self.topics or ())} topics are not answered: "
-                f"{listed(silent, 10)}.",
+                f"{joined(silent, 10)}.",
                 "A run is scored 0 on topics that it leaves out.",
             )
         name = printable(next(iter(self.names), "")) or run_name(path)
@@ -297,5 +297,5 @@ def _fields(names: Sequence[str]) -> str:
 
 
 def _places(what: str, places: Sequence[int]) -> str:
-    shown = listed([str(place) for place in places], 5)
+    shown = joined([str(place) for place in places], 5)
     return f"{what} {shown} is" if len(places) == 1 else f"{what}s {shown} are"

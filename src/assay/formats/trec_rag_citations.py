@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.formats.parsed import Spot
 from assay.formats.trec_rag_rules import CitationForm, Rules
-from assay.model.wording import listed, quoted
+from assay.model.wording import joined, quoted
 
 # (Looking up a member of an enumeration takes as long as all else that is done to a citation.)
 _POSITION, _ID = CitationForm.POSITION, CitationForm.ID
@@ -38,7 +38,7 @@ class Sources:
         if odd:
             taken = " or ".join(sorted(allowed, reverse=True))
             self.limit(
-                f"Citations are {listed(odd)}; {self.rules.year} takes {taken}.",
+                f"Citations are {joined(odd)}; {self.rules.year} takes {taken}.",
                 "Write positions in 'references', from 0 (--fix does).",
             )
         elif len(self.ways) > 1:
@@ -95,7 +95,7 @@ class Sources:
             if isinstance(score, (int, float)) and not isinstance(score, bool)
         }
         if len(scored) < len(given):
-            odd = listed((quoted(doc) for doc in given if doc not in scored), 3)
+            odd = joined((quoted(doc) for doc in given if doc not in scored), 3)
             why = f"Sentence {place} gives {odd} no number for a score."
             self.at.error(why, "Write {document id: score}.")
         docs = []

@@ -17,7 +17,7 @@ import orjson
 from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Spot
-from assay.formats.reasons import why_of
+from assay.formats.reasons import rationale_of
 from assay.formats.text import SourceText, reads_file
 from assay.formats.trec_rag_topics import parse_importance
 from assay.model.trec_rag import (
@@ -29,7 +29,7 @@ from assay.model.trec_rag import (
     RagNugget,
     sub_narrative_name,
 )
-from assay.model.wording import listed, quoted
+from assay.model.wording import joined, quoted
 
 _TOPIC_KEYS = ("qid", "topic_id", "narrative_id", "query_id", "id")
 _FAILED = ("failed", "fail")
@@ -57,9 +57,9 @@ def read_nuggets(source: SourceText, faults: FaultList) -> Mapping[str, NuggetLi
             continue
         at = faults.at(number, topic)
         nuggets = [nugget for nugget, _ in _nuggets(record, at, failed)]
-        listed = NuggetList(topic, one_text(record, "query") or "", tuple(nuggets), number)
-        first = found.setdefault(topic, listed)
-        if first is not listed:
+        nugget_list = NuggetList(topic, one_text(record, "query") or "", tuple(nuggets), number)
+        first = found.setdefault(topic, nugget_list)
+        if first is not nugget_list:
             at.error(
                 f"The topic has a list on line {first.line} already.",
                 "Keep one of the two; the first was read.",
@@ -108,7 +108,7 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
     if example.get("nuggets") and b'"assignment"' not in source.data:
         faults.error(
             0,
-            f"No nugget has an assignment: these are nuggets alone (keys {listed(example, 8)}).",
+            f"No nugget has an assignment: these are nuggets alone (keys {joined(example, 8)}).",
             "Give assignments: a record an answer, with run_id, its nuggets with assignment.",
         )
         return None
@@ -130,7 +130,7 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
                 cure = "Write vital or okay."
                 at.error(f"{quoted(nugget.text)} has no importance.", cure)
             assigned = _assigned(item, nugget, at, failed)
-            nuggets.append(AssignedNugget(nugget, assigned, why_of(item)))
+            nuggets.append(AssignedNugget(nugget, assigned, rationale_of(item)))
         answer = AssignedAnswer(run, topic, tuple(nuggets), number)
         first = found.setdefault((run, topic), answer)
         if first is not answer:
@@ -225,7 +225,7 @@ def _has_failed(item: Mapping[str, Any], name: str) -> bool:
 
 def _tell_of_failed(failed: _Failed, faults: FaultList) -> None:
     for name, lines in failed.items():
-        which = listed(map(str, dict.fromkeys(lines)), 10)
+        which = joined(map(str, dict.fromkeys(lines)), 10)
         faults.warning(
             lines[0],
             f"The {name} of {len(lines)} nugget{'s' if len(lines) > 1 else ''} failed "

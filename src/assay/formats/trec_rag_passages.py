@@ -14,7 +14,7 @@ from assay.formats.text import SourceText, read_text, reads_file
 from assay.formats.trec_rag_topics import TOPIC_KEYS
 from assay.model.errors import AssayError
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess, Segment
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 
 LABELS = range(5)
 """The track's relevance scale of 2025."""
@@ -164,13 +164,13 @@ def read_judgment_run(source: SourceText, faults: FaultList) -> JudgmentRun:
     if outside:
         faults.warning(
             min(outside.values()),
-            f"Labels outside 0-4: {listed(map(str, sorted(outside)), 10)}.",
+            f"Labels outside 0-4: {joined(map(str, sorted(outside)), 10)}.",
             "Cohen's kappa on the scale needs 0 to 4.",
         )
     if len(names) > 1:
         faults.error(
             sorted(names.values())[1],
-            f"The file holds {len(names)} runs: {listed(names, 10)}.",
+            f"The file holds {len(names)} runs: {joined(names, 10)}.",
             "Write one file a run, with one name in the last column.",
         )
     if not found:

@@ -15,7 +15,7 @@ from typing import Any
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Spot
-from assay.formats.reasons import why_of
+from assay.formats.reasons import rationale_of
 from assay.formats.text import SourceText, reads_file
 from assay.model.trec_rag import CitedSupport, JudgedSentence, RagAnswer, Support, SupportAnswer
 from assay.model.wording import quoted
@@ -95,7 +95,7 @@ def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:
             continue
         reference = one_id(one, "reference", "docid", "segment_id") or ""
         unjudged = label is None and one.get("support") is not None
-        why = why_of(one)
+        why = rationale_of(one)
         found.append(CitedSupport(reference, label, unjudged, why))  # type: ignore[arg-type]
     return JudgedSentence(one_text(item, "text", "sentence") or "", tuple(found))
 

@@ -27,7 +27,7 @@ from assay.formats.trec_rag_passages import (
 from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
-from assay.model.wording import counted, listed, quoted
+from assay.model.wording import counted, joined, quoted
 
 _LABELS = frozenset(map(str, LABELS))
 _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
@@ -59,7 +59,7 @@ def _check_retrieval(source: SourceText, against: Against) -> Checked:
     if deep:
         faults.error(
             0,
-            f"More than {most} documents in {len(deep)} topics: {listed(deep, 10)}.",
+            f"More than {most} documents in {len(deep)} topics: {joined(deep, 10)}.",
             f"List at most {most} a topic.",
             deep[0],
         )
@@ -72,7 +72,7 @@ def _check_retrieval(source: SourceText, against: Against) -> Checked:
         faults.warning(
             0,
             f"Ranks are not 1, 2, 3 … in the file's order in {len(gaps)} topics: "
-            f"{listed(gaps, 10)}.",
+            f"{joined(gaps, 10)}.",
             "The scores decide; 2026 asks for ranks without gaps.",
             gaps[0],
         )
@@ -83,7 +83,7 @@ def _check_retrieval(source: SourceText, against: Against) -> Checked:
         faults.warning(
             0,
             f"{len(silent)} of {len(against.topics or ())} topics have no documents: "
-            f"{listed(silent, 10)}.",
+            f"{joined(silent, 10)}.",
             "A run is scored 0 on topics that it leaves out.",
         )
     return Checked(faults.done(), in_all("topics", "documents")(run.scores), run.name or None)
@@ -100,7 +100,7 @@ def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> No
         report(
             0,
             f"Not in the form of {rules.year}'s ids: {counted(len(odd), 'document')} "
-            f"({listed(map(quoted, odd), 3)}).",
+            f"({joined(map(quoted, odd), 3)}).",
             f"They look like {rules.example}.",
             next(iter(odd.values())),
         )
@@ -122,7 +122,7 @@ def _check_topics(topics: Iterable[str], against: Against, faults: FaultList) ->
     if unknown:
         faults.error(
             0,
-            f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
+            f"Not in the topic file: {counted(len(unknown), 'topic')} ({joined(unknown, 10)}).",
             "Use the ids of official topics.",
         )
 

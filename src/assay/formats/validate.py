@@ -18,7 +18,7 @@ from assay.formats.text import Given, read_text, text_of
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
-from assay.model.wording import listed, printable
+from assay.model.wording import joined, printable
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ def validate(
     """
     if format_name is not None and format_name not in FORMATS:
         raise SettingsError(
-            f"There is no format {printable(format_name)}; there are: {listed(FORMATS)}."
+            f"There is no format {printable(format_name)}; there are: {joined(FORMATS)}."
         )
     reports: list[FileReport] = []
     if isinstance(questions, str | PathLike):
@@ -138,7 +138,7 @@ def guess_format(given: Given, *, track: bool = False) -> str:
         if one.recognises is not None and one.recognises(source):
             return (track and one.of_track) or name
     why = "The content looks like no format that Assay knows."
-    cure = f"If it is one, name it with --format: {listed(FORMATS)}."
+    cure = f"If it is one, name it with --format: {joined(FORMATS)}."
     raise FormatError([Fault(printable(source.file), 0, None, why, cure)])
 
 

@@ -1,1 +1,1 @@
-"""Requests to labels: look up what is known, ask the rest, keep every answer as it comes."""
+"""Judging: look up which labels are known, ask for the others, store each answer as it arrives."""

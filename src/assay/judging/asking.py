@@ -1,18 +1,18 @@
-"""Putting the questions of plans to labellers: as many at once as they take, within a budget, until
-all are answered, or something shows that asking on is no use."""
+"""Ask labellers concurrently and within a budget, until all questions are answered or asking on is
+pointless."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import signal
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Listener, Progress, Tally
+from assay.judging.writer import LabelWriter, new_label
 from assay.labellers.base import Labeller, Outcome, Request
 from assay.labellers.watch import WATCH, Watch, idling
 from assay.ledger import NewLabel
@@ -21,22 +21,23 @@ from assay.model.labels import Status
 from assay.model.wording import printable
 
 GIVE_UP_AFTER = 20
-"""Questions in a row to which the same fault ends a run, unless a setting says otherwise."""
+"""Default of ``give_up_after``: the same fault for this many questions in a row ends a run."""
 
 INTERRUPTED = "interrupted"
-_FEW = 4  # questions under way until the first is answered: none is paid in vain by the dozen
-_STARTED = 8  # workers that begin in the same round of the event loop
-_GRACE = 3.0  # seconds for the answers under way once a person wants to leave
-_CLOSING = 1.0  # seconds to close connections after that
-_UNLIKE = 3  # times as many faults in a row end a run where they are not the same
-_NAMES = 4  # names of a model that are told one by one
-_LOOK = 0.05  # seconds between looks at who only waits
-# What differs between errors of one cause: quoted texts, and words with digits (ids, times).
+_FEW = 4  # questions in flight until the first answer, so that not many are paid for in vain
+_STARTED = 8  # workers started in one iteration of the event loop
+_GRACE = 3.0  # seconds that answers in flight are given after Ctrl-C
+_CLOSING = 1.0  # seconds after that for closing connections
+_UNLIKE = 3  # a run ends after this many times give_up_after faults in a row of any kind
+_NAMES = 4  # names of a model that are reported one by one
+_POLL = 0.05  # seconds between checks for idle workers
+# Parts in which errors with the same cause differ: quoted texts, and words with digits (ids,
+# times).
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|(?<!\S)\S*\d\S*")
 
 
 class LabellerPart(Protocol):
-    """Questions to one labeller, with the keys that their labels get."""
+    """Questions for one labeller, with the keys of their labels."""
 
     @property
     def labeller(self) -> Labeller: ...
@@ -46,9 +47,11 @@ class LabellerPart(Protocol):
 
 
 @dataclass(slots=True)
-class _Held:
-    """Faults in a row of one labeller, the last ``equal`` ones of the same ``cause``: no labels
-    before an answer shows that it was the requests' fault."""
+class _FaultStreak:
+    """Consecutive faults of one labeller, of which the last ``equal`` have the same ``cause``.
+
+    Their labels are held back until an answer shows that the requests were at fault.
+    """
 
     cause: str = ""
     equal: int = 0
@@ -57,12 +60,16 @@ class _Held:
 
 @dataclass(slots=True)
 class AskingRun:
-    """What one run of a plan has done so far. ``reserved`` US dollars are what the answers under
-    way may still cost, ``dearest`` what the dearest answer of each labeller cost; ``settled`` is
-    set whenever an answer has arrived. ``models`` are the names that servers gave their models."""
+    """The state of asking one plan's questions.
+
+    ``reserved`` is what the answers in flight may still cost, ``highest_cost`` the cost of each
+    labeller's dearest answer so far (US dollars). ``settled`` is set whenever an answer has
+    arrived. ``models`` are the names that servers gave their models. Dicts and sets are keyed by
+    the labeller's ``id()``.
+    """
 
     tally: Tally
-    keeper: Keeper
+    writer: LabelWriter
     progress: Progress
     budget: float | None
     give_up_after: int
@@ -70,10 +77,10 @@ class AskingRun:
     stop: str | None = None
     unreachable: LabellerUnreachable | None = None
     reserved: float = 0.0
-    under_way: int = 0
-    dearest: dict[int, float] = field(default_factory=dict)
+    in_flight: int = 0
+    highest_cost: dict[int, float] = field(default_factory=dict)
     settled: asyncio.Event = field(default_factory=asyncio.Event)
-    held: dict[int, _Held] = field(default_factory=dict)
+    streaks: dict[int, _FaultStreak] = field(default_factory=dict)
     given_up: set[int] = field(default_factory=set)
     workers: set[asyncio.Task[None]] = field(default_factory=set)
     watch: Watch = field(default_factory=Watch)
@@ -81,37 +88,38 @@ class AskingRun:
     listener: Listener | None = None
 
     def ask(self, parts: Sequence[LabellerPart]) -> None:
-        """Ask everything of ``parts``, side by side."""
+        """Ask all questions of ``parts``, the labellers side by side."""
         self.watch.note = self.progress.note
         self.listener = self.progress if isinstance(self.progress, Listener) else None
         if self.listener is not None and self.listener.live:
-            self.watch.heard = self.listener.heard
+            self.watch.partial_reply = self.listener.partial_reply
         try:
-            _in_a_loop(self._ask(parts))
-            self.keeper.take(*(label for one in self.held.values() for label in self._let_go(one)))
+            _run_loop(self._ask(parts))
+            for streak in self.streaks.values():
+                self.writer.queue(*self._release_held(streak))
         except BaseExceptionGroup as group_error:
-            # One cause is enough for a person: the first fault that stopped a worker.
+            # One cause is enough for the user: the first error that stopped a worker.
             raise group_error.exceptions[0] from None
         finally:
-            self.keeper.flush()
+            self.writer.flush()
 
     async def _ask(self, parts: Sequence[LabellerPart]) -> None:
         WATCH.set(self.watch)
-        with _heeding(self._interrupt):
+        with _on_signals(self._interrupt):
             async with AsyncExitStack() as labellers:
                 for part in parts:
                     await labellers.enter_async_context(part.labeller)
                 async with asyncio.TaskGroup() as group:
                     for part in parts:
-                        self._join(group, self._begin(group, part))
+                        self._start(group, self._start_workers(group, part))
 
-    def _join(self, group: asyncio.TaskGroup, job: Coroutine[Any, Any, None]) -> None:
+    def _start(self, group: asyncio.TaskGroup, job: Coroutine[Any, Any, None]) -> None:
         task = group.create_task(job)
         self.workers.add(task)
         task.add_done_callback(self.workers.discard)
 
-    async def _begin(self, group: asyncio.TaskGroup, part: LabellerPart) -> None:
-        """Workers for a part: a few, and the others once one has had an answer."""
+    async def _start_workers(self, group: asyncio.TaskGroup, part: LabellerPart) -> None:
+        """Start a few workers for a part, and the others after the first answer."""
         waiting = iter(part.todo)
         answered = asyncio.Event()
         most = max(1, min(part.labeller.concurrency, len(part.todo)))
@@ -119,18 +127,19 @@ class AskingRun:
             if n == _FEW:
                 with idling():
                     await answered.wait()
-            self._join(group, self._ask_all(part.labeller, waiting, answered))
+            self._start(group, self._run_worker(part.labeller, waiting, answered))
             if n % _STARTED == _STARTED - 1:
-                # All at once, no question would leave before all had connected, and their
-                # answers would come back in one heap.
+                # If all started at once, no question would be sent before all had connected, and
+                # the answers would arrive in one burst.
                 await asyncio.sleep(0)
 
-    async def _ask_all(
+    async def _run_worker(
         self,
         labeller: Labeller,
         waiting: Iterator[tuple[str, Request]],
         answered: asyncio.Event,
     ) -> None:
+        """A worker: ask questions from ``waiting`` until there are none or the run stops."""
         try:
             for key, request in waiting:
                 if self.stop is not None:
@@ -141,57 +150,57 @@ class AskingRun:
                     return
                 try:
                     outcome = await labeller.label(request)
-                    self._settle(labeller, outcome, reserved)
+                    self._learn_cost(labeller, outcome, reserved)
                     if outcome is None or outcome.status is Status.OK:
                         answered.set()
-                    await self._take(labeller, key, request, outcome)
+                    await self._record(labeller, key, request, outcome)
                 except LabellerUnreachable as error:
-                    self._end(error)
+                    self._stop(error)
                     return
                 finally:
-                    # After _take has counted the cost: between the two another would take the money
-                    # for free.
+                    # Only after _record has counted the cost: in between, another worker would see
+                    # more budget than is left.
                     self._release(reserved)
                 if self.listener is not None and outcome is not None:
-                    self.listener.came(request, outcome)
+                    self.listener.answered(request, outcome)
                 self.progress.step(outcome)
         finally:
-            # However this worker ends: _begin would wait for ever.
+            # However this worker ends, or _start_workers would wait for ever.
             answered.set()
 
-    # -- what came of a question -----------------------------------------------------------------
+    # -- outcomes --------------------------------------------------------------------------------
 
-    async def _take(
+    async def _record(
         self, labeller: Labeller, key: str, request: Request, outcome: Outcome | None
     ) -> None:
-        """Keep an answer as a label, but hold faults back that may be the labeller's."""
+        """Store an answer as a label, but hold back faults that may be the labeller's."""
         if outcome is None:
             self.tally.unanswered += 1
             return
         self.tally.spend(outcome, priced=labeller.id.kind == "model")
-        self._notice(labeller, outcome)
+        self._note_model_name(labeller, outcome)
         label = new_label(labeller, key, request, outcome)
-        held = self.held.setdefault(id(labeller), _Held())
+        streak = self.streaks.setdefault(id(labeller), _FaultStreak())
         if outcome.suspect and self.give_up_after:
             if id(labeller) in self.given_up:
                 return
             cause = _PARTICULAR.sub("…", outcome.error or "")
-            held.equal = held.equal + 1 if cause == held.cause else 1
-            held.cause = cause
-            held.labels.append(label)
-            count, same = len(held.labels), held.equal >= self.give_up_after
+            streak.equal = streak.equal + 1 if cause == streak.cause else 1
+            streak.cause = cause
+            streak.labels.append(label)
+            count, same = len(streak.labels), streak.equal >= self.give_up_after
             if same or count >= _UNLIKE * self.give_up_after:
                 self.given_up.add(id(labeller))
-                held.labels.clear()
-                self._end(_useless(labeller, count, outcome.error or "", same=same))
+                streak.labels.clear()
+                self._stop(_too_many_faults(labeller, count, outcome.error or "", same=same))
         else:
-            before, held.equal = self._let_go(held), 0
+            before, streak.equal = self._release_held(streak), 0
             self._count(label)
-            await self.keeper.keep(*before, label)
+            await self.writer.write(*before, label)
 
-    def _let_go(self, held: _Held) -> list[NewLabel]:
-        """The labels that were held back, which are failed ones after all."""
-        labels, held.labels = held.labels, []
+    def _release_held(self, streak: _FaultStreak) -> list[NewLabel]:
+        """Count and return the labels that were held back: the faults were the requests'."""
+        labels, streak.labels = streak.labels, []
         for label in labels:
             self._count(label)
         return labels
@@ -200,8 +209,8 @@ class AskingRun:
         self.tally.asked += 1
         self.tally.failed += label.status is Status.FAILED
 
-    def _notice(self, labeller: Labeller, outcome: Outcome) -> None:
-        """Tell of a model whose name is another all at once."""
+    def _note_model_name(self, labeller: Labeller, outcome: Outcome) -> None:
+        """Tell the user if the server gives its model another name than before."""
         name = outcome.detail.get("model")
         known = self.models.setdefault(id(labeller), {})
         if not isinstance(name, str) or name in known:
@@ -219,13 +228,13 @@ class AskingRun:
                 f"{labeller.id.name}: the server has given its model {len(known):,} names so far."
             )
 
-    def _end(self, error: LabellerUnreachable) -> None:
+    def _stop(self, error: LabellerUnreachable) -> None:
         self.unreachable = self.unreachable or error
         self.stop = self.stop or "unreachable"
         if self.leaving is None:
             self.leaving = asyncio.get_running_loop().create_task(self._leave(None))
 
-    # -- leaving ---------------------------------------------------------------------------------
+    # -- stopping --------------------------------------------------------------------------------
 
     def _interrupt(self) -> None:
         if self.stop == INTERRUPTED:
@@ -239,67 +248,73 @@ class AskingRun:
         self.leaving = asyncio.get_running_loop().create_task(self._leave(_GRACE))
 
     async def _leave(self, grace: float | None) -> None:
-        """Cancel those who only wait; after ``grace`` seconds all others, and then wait for nobody
-        (a thread of somebody's labeller cannot be stopped)."""
+        """Cancel idle workers now, and all others after ``grace`` seconds.
+
+        Then nobody is waited for any more: the thread of a user's labeller cannot be stopped.
+        """
         loop = asyncio.get_running_loop()
-        until = None if grace is None else loop.time() + grace
-        # Without an end it goes on until all workers are done and _in_a_loop cancels it.
-        while until is None or loop.time() < until:
+        deadline = None if grace is None else loop.time() + grace
+        # Without a deadline, this runs until all workers are done and _run_loop cancels it.
+        while deadline is None or loop.time() < deadline:
             for task in self.workers & self.watch.idle:
                 task.cancel()
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL)
         for task in self.workers:
             task.cancel()
-        # As a second Ctrl-C would: what does not close by then is left as it is.
+        # As a second Ctrl-C would: connections that do not close in time are left open.
         loop.call_later(_CLOSING, self._interrupt)
 
     # -- the budget ------------------------------------------------------------------------------
 
     async def _reserve(self, labeller: Labeller, request: Request) -> float | None:
-        """Set aside what a request may cost at most, waiting for answers under way where the
-        budget is short; None where it does not fit into what is left.
+        """Set aside the highest possible cost of a request, or return None if the budget is too
+        small for it.
 
-        Where a labeller does not say ahead what it costs (one of a user's own), its first answer is
-        waited for, and then what its dearest one cost is set aside for each."""
+        Waits for answers in flight if the budget is short. If a labeller gives no price in advance
+        (a user's own), its first answer is awaited, and then the cost of its dearest answer so far
+        is set aside for each request.
+        """
         if self.budget is None:
-            self.under_way += 1
+            self.in_flight += 1
             return 0.0
         most = labeller.estimate(request).at_most or 0.0
-        while not most and id(labeller) not in self.dearest and self.under_way:
-            await self._for_another()
-        most = max(most, self.dearest.get(id(labeller), 0.0))
+        while not most and id(labeller) not in self.highest_cost and self.in_flight:
+            await self._next_answer()
+        most = max(most, self.highest_cost.get(id(labeller), 0.0))
         while self.tally.spent + self.reserved + most > self.budget:
-            if not self.under_way or self.stop is not None:
+            if not self.in_flight or self.stop is not None:
                 return None
-            await self._for_another()
+            await self._next_answer()
         self.reserved += most
-        self.under_way += 1
+        self.in_flight += 1
         return most
 
-    async def _for_another(self) -> None:
+    async def _next_answer(self) -> None:
         self.settled.clear()
         with idling():
             await self.settled.wait()
 
-    def _settle(self, labeller: Labeller, outcome: Outcome | None, most: float) -> None:
-        """Learn from an answer what answers cost."""
+    def _learn_cost(self, labeller: Labeller, outcome: Outcome | None, most: float) -> None:
+        """Update the highest cost, and what answers of unknown cost may have cost."""
         if self.budget is None or outcome is None:
             return
-        before = self.dearest.get(id(labeller), 0.0)
-        self.dearest[id(labeller)] = max(before, outcome.cost or 0.0)
+        before = self.highest_cost.get(id(labeller), 0.0)
+        self.highest_cost[id(labeller)] = max(before, outcome.cost or 0.0)
         if outcome.cost is None:
             lost = outcome.detail.get("lost_replies")
-            dearest = most * (1 + lost if isinstance(lost, int) else 1)
-            self.tally.at_most += dearest if outcome.at_most is None else outcome.at_most
+            bound = most * (1 + lost if isinstance(lost, int) else 1)
+            self.tally.at_most += bound if outcome.at_most is None else outcome.at_most
 
     def _release(self, most: float) -> None:
-        self.under_way -= 1
-        # Nothing under way is exactly nothing, whatever sums of fractions come to.
-        self.reserved = self.reserved - most if self.under_way else 0.0
+        self.in_flight -= 1
+        # With nothing in flight, nothing is reserved; a sum of floats might not be exactly 0.
+        self.reserved = self.reserved - most if self.in_flight else 0.0
         self.settled.set()
 
 
-def _useless(labeller: Labeller, count: int, error: str, *, same: bool) -> LabellerUnreachable:
+def _too_many_faults(
+    labeller: Labeller, count: int, error: str, *, same: bool
+) -> LabellerUnreachable:
     came = "the same came of each" if same else "no answer came of any; the last"
     return LabellerUnreachable(
         f"{labeller.id.name} was asked {count} questions in a row and {came}: "
@@ -309,8 +324,8 @@ def _useless(labeller: Labeller, count: int, error: str, *, same: bool) -> Label
 
 
 @contextmanager
-def _heeding(interrupt: Any) -> Iterator[None]:
-    """Ctrl-C and SIGTERM call ``interrupt`` as long as it lasts."""
+def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Within this context, Ctrl-C and SIGTERM call ``interrupt``."""
     loop = asyncio.get_running_loop()
     before = {}
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -323,27 +338,27 @@ def _heeding(interrupt: Any) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
-            # asyncio has put Python's own handler there, not the one of before. (None is one that a
-            # program around Python had set: Python cannot put it back.)
+            # asyncio restores Python's default handler, not the previous one. (None is a handler
+            # that was not set from Python, which Python cannot restore.)
             if handler is not None:
                 signal.signal(number, handler)
 
 
-def _in_a_loop(job: Coroutine[Any, Any, None]) -> None:
-    """As asyncio.run, but no thread is waited for that somebody's labeller has started."""
+def _run_loop(job: Coroutine[Any, Any, None]) -> None:
+    """Like asyncio.run, but without waiting for threads that a user's labeller has started."""
     loop = asyncio.new_event_loop()
     try:
         asyncio.set_event_loop(loop)
         loop.run_until_complete(job)
     finally:
         try:
-            left = asyncio.all_tasks(loop)
-            for task in left:
+            remaining = asyncio.all_tasks(loop)
+            for task in remaining:
                 task.cancel()
-            if left:
-                done, _ = loop.run_until_complete(asyncio.wait(left, timeout=_CLOSING / 2))
+            if remaining:
+                done, _ = loop.run_until_complete(asyncio.wait(remaining, timeout=_CLOSING / 2))
                 for task in done:
-                    task.cancelled() or task.exception()  # seen: nothing is to be said of it
+                    task.cancelled() or task.exception()  # retrieved, so that asyncio logs nothing
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             asyncio.set_event_loop(None)

@@ -1,4 +1,4 @@
-"""Judging by batch files: what must be asked goes out as a file, replies come in as files."""
+"""Judging with batch files: write the open questions to files, import files of replies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 
 from assay.judging.engine import Plan, TitledPlans, join_votes
-from assay.judging.keeper import new_label
-from assay.judging.todo import Distinct
-from assay.labellers.batch import BatchLine, BatchReply, batch_lines, outcome_of, read_replies
-from assay.labellers.guarded import behind
+from assay.judging.todo import KeySet
+from assay.judging.writer import new_label
+from assay.labellers.batch import BatchLine, BatchReply, batch_lines, read_replies, reply_outcome
+from assay.labellers.guarded import unwrapped
 from assay.labellers.openai import OpenAILabeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -20,10 +20,13 @@ from assay.model.labels import Status
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What an import did: labels ``added`` (``failed`` of them unusable or refused), replies
-    ``known`` from before, questions that the server left ``unanswered`` (``errors`` says why, and
-    how often) and replies that nobody ``asked`` for."""
+class BatchImport:
+    """The result of an import.
+
+    ``added`` labels, of which ``failed`` are unusable or refused; replies ``known`` before;
+    questions that the server left ``unanswered`` (``errors`` counts the reasons); replies to
+    ``unasked`` questions.
+    """
 
     added: int = 0
     failed: int = 0
@@ -34,9 +37,9 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """What an export wrote: its ``files``, how many questions they hold, and how many questions to
-    which labellers (by name) cannot go into one."""
+class BatchExport:
+    """The result of an export: its ``files``, the ``count`` of their questions, and how many
+    questions of each labeller (by name) cannot go into a file."""
 
     files: tuple[Path, ...]
     count: int
@@ -44,16 +47,18 @@ class Exported:
 
 
 MOST_QUESTIONS = 50_000
-"""Questions that OpenAI's batch service takes in a file (Anthropic's takes twice as many)."""
+"""Most questions per file of OpenAI's batch service (Anthropic's takes twice as many)."""
 MOST_BYTES = 200_000_000
-"""Bytes that it takes in a file."""
+"""Most bytes per file of OpenAI's batch service."""
 
 
-def cannot_go_out(plans: TitledPlans) -> dict[str, int]:
-    """How many questions, by name of their labeller, cannot go into a batch file. Raises
-    SettingsError where no labeller's can."""
+def unexportable(plans: TitledPlans) -> dict[str, int]:
+    """How many questions of each labeller (by name) cannot go into a batch file.
+
+    Raises SettingsError if none can.
+    """
     asked = [part for _, each in plans for part in each.asked]
-    others = [part for part in asked if not isinstance(behind(part.labeller), OpenAILabeller)]
+    others = [part for part in asked if not isinstance(unwrapped(part.labeller), OpenAILabeller)]
     if len(others) == len(asked):
         raise SettingsError(
             "Batch files are for 'openai:' and 'anthropic:' labellers, and no task has one."
@@ -64,24 +69,26 @@ def cannot_go_out(plans: TitledPlans) -> dict[str, int]:
     return dict(+left_out)
 
 
-def in_batches(
+def split_into_files(
     plans: TitledPlans,
     *,
     most: int = MOST_QUESTIONS,
     most_bytes: int = MOST_BYTES,
 ) -> Iterator[tuple[int, BatchLine]]:
-    """What plans ask endpoints, members of ensembles included, each with the number of the file
-    (from 1) that it goes into. A file is one model's, as the services want it, and holds ``most``
-    questions at most, and ``most_bytes`` as JSON lines."""
+    """The questions for endpoints, each with the number of its file (from 1).
+
+    Members of ensembles are included. The services want one model per file, which holds at most
+    ``most`` questions and ``most_bytes`` as JSON lines.
+    """
     by_model: dict[str, list[tuple[OpenAILabeller, Plan]]] = {}
     for endpoint, part in _endpoints(plans):
         by_model.setdefault(endpoint.id.name, []).append((endpoint, part))
-    written = Distinct()  # what several protocols want goes out once
+    written = KeySet()  # a question of several protocols is written once
     number = 0
     for parts in by_model.values():
-        count, size = most, 0  # as if the file of another model were full
+        count, size = most, 0  # starts a new file
         for line in chain.from_iterable(
-            batch_lines(labeller, (item for item in part.todo if written.new(item[0])))
+            batch_lines(labeller, (item for item in part.todo if written.add(item[0])))
             for labeller, part in parts
         ):
             length = len(line.json)
@@ -91,14 +98,14 @@ def in_batches(
             yield number, line
 
 
-def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> Taken:
-    """Take the replies of result files into the ledger, those of a file in one go.
+def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> BatchImport:
+    """Import the replies of result files into the ledger, each file in one transaction.
 
-    A reply is kept as if it had been got live, but for the repair turn. What the server did not
-    get to stays missing. Joint labels of ensembles are made where all members have answered.
-    Raises FormatError where a file is no result file.
+    A reply becomes a label as in live judging, except that there is no repair turn. Questions that
+    the server did not reach stay missing. Joint labels of ensembles are made once all members have
+    answered. Raises FormatError if a file is not a result file.
     """
-    taken: set[str] = set()
+    taken_keys: set[str] = set()
     errors: Counter[str] = Counter()
     added = failed = unanswered = unasked = repeated = 0
     for path in paths:
@@ -109,15 +116,15 @@ def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> Taken:
         asked = ((labeller, *item) for labeller, part in _endpoints(plans) for item in part.todo)
         for labeller, key, request in asked:
             for reply in replies.pop(key, ()):
-                if key in taken:  # it stands twice in the files and counts once
+                if key in taken_keys:  # twice in the files; counts once
                     repeated += 1
                     continue
-                outcome = outcome_of(labeller, request, reply)
+                outcome = reply_outcome(labeller, request, reply)
                 if outcome is None:
                     unanswered += 1
                     errors[reply.error or ""] += 1
                     continue
-                taken.add(key)
+                taken_keys.add(key)
                 failed += outcome.status is Status.FAILED
                 labels.append(new_label(labeller, key, request, outcome))
         known = ledger.known_keys(list(replies))
@@ -130,12 +137,12 @@ def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> Taken:
         added += len(labels)
     for _, each in plans:
         join_votes(ledger, each)
-    return Taken(added, failed, repeated, unanswered, unasked, dict(errors))
+    return BatchImport(added, failed, repeated, unanswered, unasked, dict(errors))
 
 
 def _endpoints(plans: TitledPlans) -> Iterator[tuple[OpenAILabeller, Plan]]:
-    """The endpoints that plans ask something, with what is asked of each."""
+    """The endpoints with open questions, and their plans."""
     for part in (part for _, each in plans for part in each.asked if part.todo):
-        endpoint = behind(part.labeller)
+        endpoint = unwrapped(part.labeller)
         if isinstance(endpoint, OpenAILabeller):
             yield endpoint, part

@@ -1,7 +1,7 @@
 """The engine: from requests to labels in the ledger.
 
-What the ledger already holds is never asked again. Every answer is committed before whoever got
-it asks the next question, so a kill at any moment loses at most what was under way.
+What the ledger holds is never asked again. Each answer is committed before its worker asks the next
+question, so a kill at any moment loses at most the answers in flight.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, AskingRun
-from assay.judging.keeper import Keeper, new_label
-from assay.judging.progress import Progress, Silent, Tally, saved_words
+from assay.judging.other_tasks import answered_elsewhere
+from assay.judging.progress import Progress, SilentProgress, Tally, cache_savings
 from assay.judging.shards import Shard
-from assay.judging.shared import told_elsewhere
-from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
+from assay.judging.todo import Item, KeySet, chunks, collect, task_names
+from assay.judging.writer import LabelWriter, new_label
 from assay.labellers.base import Estimate, Labeller, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
-from assay.labellers.guarded import behind
+from assay.labellers.guarded import unwrapped
 from assay.ledger import Ledger, QuestionKey
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.model.wording import listed
+from assay.model.wording import joined
 from assay.tasks.base import canonical
 
 LARGE = 100_000
-"""Labels from which on little of the ledger is held in memory while judging."""
+"""From this many labels on, little of the ledger is kept in memory while judging."""
 
-_JOINED = 5000  # joint labels that are made in one transaction
+_JOINED = 5000  # joint labels made in one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of one labeller: distinct keys with their requests, and what is known.
+    """What one labeller will be asked: distinct keys with their requests, and what is known.
 
-    For an ensemble, ``todo`` are the joint labels to be made and ``members`` what is asked for
-    them; a plan whose members know everything asks nothing. ``seen`` is how many labels the
-    ledger held when the plan was made.
+    For an ensemble, ``todo`` are the joint labels to make and ``members`` the plans of its members;
+    if these are all known, nothing is asked. ``seen`` is the number of labels in the ledger when
+    the plan was made.
     """
 
     labeller: Labeller
@@ -52,11 +52,11 @@ class Plan:
 
     @property
     def asked(self) -> tuple[Plan, ...]:
-        """The plans that put questions to somebody: the members', or this one."""
+        """The plans that ask somebody: those of the members, or this one."""
         return self.members or (self,)
 
     def estimate(self) -> Estimate:
-        """Calls, tokens and US dollars ahead."""
+        """Predicted calls, tokens and US dollars."""
         total = Estimate()
         for part in self.asked:
             for _, request in part.todo:
@@ -65,7 +65,7 @@ class Plan:
 
 
 TitledPlans = Sequence[tuple[str, Plan]]
-"""Plans with what people are told is asked by each."""
+"""Plans, each with a title for people."""
 
 
 def plan(
@@ -76,12 +76,13 @@ def plan(
     retry_failed: bool = False,
     across_tasks: bool = True,
 ) -> Plan:
-    """Which of ``requests`` must be asked. Raises SettingsError where the labeller cannot do
-    the task; ``ledger`` None means that nothing is known yet. With
-    ``across_tasks`` what a label of the same labeller under another task tells is known too
-    (tasks.shared)."""
+    """Plan which of ``requests`` must be asked; without a ``ledger``, nothing is known yet.
+
+    With ``across_tasks``, a label of the same labeller for another task that answers a request
+    counts too (:mod:`assay.tasks.shared`). Raises SettingsError if the labeller cannot do a task.
+    """
     seen = 0 if ledger is None else ledger.size()  # before anything is looked up
-    distinct = Distinct()
+    distinct = KeySet()
     failed = 0
     members: tuple[Plan, ...] = ()
 
@@ -96,32 +97,32 @@ def plan(
             if status is None or key in failed_before or (retry_failed and status is Status.FAILED):
                 yield key, request
 
-    keyed = ((key, request) for key, request in _keyed(labeller, requests) if distinct.new(key))
-    ensemble = behind(labeller)
+    keyed = ((key, request) for key, request in _with_keys(labeller, requests) if distinct.add(key))
+    ensemble = unwrapped(labeller)
     if isinstance(ensemble, EnsembleLabeller):
         joint = dict(keyed)
-        told = _told(ledger, ensemble, joint) if across_tasks else set()
-        open_ = {key: request for key, request in joint.items() if key not in told}
+        answered = _answered_elsewhere(ledger, ensemble, joint) if across_tasks else set()
+        open_ = {key: request for key, request in joint.items() if key not in answered}
         members = _members(ledger, ensemble, open_.values(), retry_failed=retry_failed)
-        # Where a member that failed is asked again, the joint label is made again, too.
+        # If a member that failed is asked again, the joint label is made again too.
         renewed = {key for each in members for key, _ in each.todo} if retry_failed else set()
         failed_before = {
             key
             for key, request in open_.items()
             if renewed and any(one in renewed for _, _, one in ensemble.keys(request))
         }
-        # What is told elsewhere is no longer among what is open.
+        # Requests answered elsewhere have been removed already.
         across_tasks = False
-        todo = gathered(missing(open_, failed_before))
+        todo = collect(missing(open_, failed_before))
     else:
-        todo = gathered(item for some in in_parts(keyed) for item in missing(dict(some)))
+        todo = collect(item for some in chunks(keyed) for item in missing(dict(some)))
     return Plan(
         labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed, members, seen
     )
 
 
-def _keyed(labeller: Labeller, requests: Iterable[Request]) -> Iterator[Item]:
-    """The requests with their keys. Raises SettingsError where the labeller cannot do a task."""
+def _with_keys(labeller: Labeller, requests: Iterable[Request]) -> Iterator[Item]:
+    """The requests with their keys. Raises SettingsError if the labeller cannot do a task."""
     able: set[str] = set()
     for request in requests:
         if request.task.name not in able:
@@ -135,18 +136,20 @@ def _keyed(labeller: Labeller, requests: Iterable[Request]) -> Iterator[Item]:
 def _known(
     ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request], *, across_tasks: bool
 ) -> dict[str, Status]:
-    """What the ledger knows of requests, by key, ``across_tasks`` also by labels of others."""
+    """The status of each known request, by key."""
     if ledger is None:
         return {}
     known = ledger.statuses(map(_asked, some.items()))
     if across_tasks:
         unknown = {k: r for k, r in some.items() if known.get(k) is not Status.OK}
-        known |= dict.fromkeys(_told(ledger, labeller, unknown), Status.OK)
+        known |= dict.fromkeys(_answered_elsewhere(ledger, labeller, unknown), Status.OK)
     return known
 
 
-def _told(ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request]) -> set[str]:
-    return set() if ledger is None else told_elsewhere(ledger, labeller, some)
+def _answered_elsewhere(
+    ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request]
+) -> set[str]:
+    return set() if ledger is None else answered_elsewhere(ledger, labeller, some)
 
 
 def _members(
@@ -162,24 +165,24 @@ def _members(
             member,
             (each for request in requests for each in labeller.asked(request)),
             retry_failed=retry_failed,
-            across_tasks=False,  # joint labels are made of the members' under this very task
+            across_tasks=False,  # joint labels are made from the members' labels for this very task
         )
         for member in labeller.members
     )
 
 
 def _still_open(plan_: Plan, ledger: Ledger) -> Plan:
-    """The plan without what the ledger has been told by others since it was made."""
+    """The plan without questions that others have answered in the ledger since it was made."""
     members = tuple(_still_open(member, ledger) for member in plan_.members)
     if members or ledger.size() == plan_.seen:
         return replace(plan_, members=members)
 
     def unanswered() -> Iterator[Item]:
-        for some in in_parts(plan_.todo):
+        for some in chunks(plan_.todo):
             known = ledger.statuses(map(_asked, some))
             yield from (item for item in some if known.get(item[0]) is not Status.OK)
 
-    todo = gathered(unanswered())
+    todo = collect(unanswered())
     return replace(plan_, todo=todo, known=plan_.known + len(plan_.todo) - len(todo))
 
 
@@ -189,18 +192,20 @@ def _asked(item: Item) -> QuestionKey:
 
 
 def join_votes(ledger: Ledger, plan_: Plan) -> int:
-    """Make the joint labels of an ensemble's plan from what its members have said, and return
-    how many. A unit that some member has not answered is left for later."""
-    ensemble = behind(plan_.labeller)
+    """Make the joint labels of an ensemble's plan from its members' labels; return how many.
+
+    A unit that some member has not answered yet is left for later.
+    """
+    ensemble = unwrapped(plan_.labeller)
     if not isinstance(ensemble, EnsembleLabeller):
         return 0
     made = 0
     for start in range(0, len(plan_.todo), _JOINED):
         part = plan_.todo[start : start + _JOINED]
-        said = ledger.by_key(
+        votes = ledger.by_key(
             (request.unit_hash, key) for _, request in part for _, _, key in ensemble.keys(request)
         )
-        joint = ((key, request, ensemble.from_labels(request, said)) for key, request in part)
+        joint = ((key, request, ensemble.from_labels(request, votes)) for key, request in part)
         labels = [
             new_label(ensemble, key, request, outcome)
             for key, request, outcome in joint
@@ -221,7 +226,7 @@ def _execute(plan_: Plan, ledger: Ledger, run: AskingRun, title: str) -> None:
         run.ask(parts)
     finally:
         run.progress.end()
-    # Who interrupts wants to leave: the next run makes them, and asks nobody.
+    # After an interrupt, stop quickly: the next run makes the joint labels, asking nobody.
     if run.stop != INTERRUPTED:
         join_votes(ledger, plan_)
     run.tally.skipped = todo - run.tally.asked - run.tally.unanswered
@@ -237,39 +242,40 @@ def judge(
     give_up_after: int = GIVE_UP_AFTER,
     shard: Shard | None = None,
 ) -> Tally:
-    """Carry out plans one after the other and return what was done. Where they hold a ``shard``'s
-    questions alone, other processes may ask those of other shards meanwhile.
+    """Carry out plans one after another and return what was done.
 
-    ``budget`` is in US dollars for this call. What each request may cost at most is set aside
-    before it is sent, so that the budget is not passed. ``give_up_after`` questions in a row with
-    the same fault, and none answered between them, end the run; they stay open. (0: they never do.)
-    On Ctrl-C or SIGTERM what has been answered is kept, and the tally says ``interrupted``. Raises
-    LedgerError where another process is asking the same of the same labeller, LabellerUnreachable
-    (after everything that was answered is kept), KeyboardInterrupt on a second Ctrl-C, and
-    SettingsError for a budget that is no number, which would stop nothing.
+    If the plans hold only the questions of a ``shard``, other processes may ask those of other
+    shards at the same time. ``budget`` is in US dollars for this call; each request's highest
+    possible cost is set aside before it is sent, so the budget is not exceeded. The run ends after
+    the same fault for ``give_up_after`` questions in a row without an answer between them; these
+    stay open (0 never gives up). On Ctrl-C or SIGTERM, all answers so far are kept and the tally
+    says ``interrupted``.
+
+    Raises LedgerError if another process is asking the same labeller the same, LabellerUnreachable
+    (after all answers are stored), KeyboardInterrupt on a second Ctrl-C, and SettingsError for a
+    budget of NaN, which would stop nothing.
     """
     if budget is not None and math.isnan(budget):
         raise SettingsError(f"The budget is {budget!r}: give a number of US dollars.")
-    told = progress or Silent()
     wanted = [
         (part.labeller.id, task)
         for _, each in plans
         for part in each.asked
-        for task in tasks_in(part.todo)
+        for task in task_names(part.todo)
     ]
     if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.asked) > LARGE:
         ledger.use_less_memory()
     with claimed(ledger, wanted, shard):
         if wanted:
-            ledger.check_writable()  # before anybody is paid for what would be lost
+            ledger.check_writable()  # before paying for answers that could not be stored
         now = [(title, _still_open(each, ledger)) for title, each in plans]
-        return _carry_out(now, ledger, told, budget, give_up_after)
+        return _execute_all(now, ledger, progress or SilentProgress(), budget, give_up_after)
 
 
-def _carry_out(
+def _execute_all(
     plans: TitledPlans,
     ledger: Ledger,
-    told: Progress,
+    progress: Progress,
     budget: float | None,
     give_up_after: int,
 ) -> Tally:
@@ -287,12 +293,12 @@ def _carry_out(
                     skipped=len(part.todo),
                 )
             continue
-        run = AskingRun(Tally(), Keeper(ledger), told, left, give_up_after, models)
+        run = AskingRun(Tally(), LabelWriter(ledger), progress, left, give_up_after, models)
         _execute(each, ledger, run, title)
         total += run.tally
         made[each.labeller.id.name] += run.tally.asked
         if run.unreachable is not None and total.stopped != INTERRUPTED:
-            by = listed((f"{count:,} by {name}" for name, count in made.items() if count), 5)
+            by = joined((f"{count:,} by {name}" for name, count in made.items() if count), 5)
             saved = f"{total.asked} labels of this run are kept ({by})" if by else "Nothing lost"
             raise type(run.unreachable)(
                 f"{run.unreachable}\n{saved}{_spent(total)}; run again to go on from here."
@@ -301,9 +307,9 @@ def _carry_out(
 
 
 def _spent(tally: Tally) -> str:
-    """What a run has cost, with what came to nothing."""
+    """What a run has cost, including failures, in words."""
     cost = f", ${tally.cost:.4f}" if tally.cost else ""
-    cost += f", {saved_words(tally.cache_saved)}" if tally.cache_saved else ""
+    cost += f", {cache_savings(tally.cache_saved)}" if tally.cache_saved else ""
     used = f"{tally.tokens_in:,} tokens read, {tally.tokens_out:,} written{cost}"
     return f" ({used})" if tally.tokens_in or tally.tokens_out else ""
 
@@ -312,15 +318,15 @@ def _spent(tally: Tally) -> str:
 def claimed(
     ledger: Ledger, wanted: Iterable[tuple[LabellerId, str]], shard: Shard | None = None
 ) -> Iterator[None]:
-    """Hold the right to ask these labellers for these tasks (by name) with a ledger, all their
-    questions or those of a shard: two processes that ask the same would pay for all twice.
-    Labellers that cost nothing may be asked by anybody.
+    """Claim the (labeller, task name) pairs ``wanted``, or a shard of them, while asking.
 
-    Raises LedgerError where another process holds one of them, saying which process.
+    Two processes that asked the same would pay twice. Free labellers need no claim. Raises
+    LedgerError, which names the other process, if one of the pairs is claimed already.
     """
     named = {_name(who, task): (who, task) for who, task in wanted if not who.is_free}
     with ExitStack() as held:
-        # In one order everywhere: of two that want the same, one gets all, instead of each a part.
+        # In the same order everywhere: of two processes, one gets all claims instead of each a
+        # part.
         for name, (who, task) in sorted(named.items()):
             what = f"{ledger.name}: {who.name} is being asked for '{task}'"
             held.enter_context(ledger.claim(name, what, shards=shard.count if shard else 0))

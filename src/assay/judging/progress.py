@@ -1,4 +1,4 @@
-"""What a judging run tells while it goes on, and what it did in the end."""
+"""Progress of a judging run, and its final tally."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from assay.labellers.base import Outcome, Request
 
 
 class Progress(Protocol):
-    """Told of every step; the command line draws a bar from it."""
+    """Receives every step of a run; the command line draws a bar from it."""
 
     def begin(self, title: str, total: int, known: int) -> None:
-        """``total`` distinct questions are wanted, ``known`` of them are in the ledger."""
+        """A step starts: ``total`` distinct questions, ``known`` of them in the ledger."""
 
     def step(self, outcome: Outcome | None) -> None:
-        """One more was asked; None where the labeller had nothing to say."""
+        """One more question was asked; ``outcome`` is None if the labeller had nothing to say."""
 
     def note(self, text: str) -> None:
-        """Something that a person should know now."""
+        """Something that the user should know now."""
 
     def end(self) -> None:
-        """No more steps."""
+        """No more questions follow."""
 
 
 @runtime_checkable
 class Listener(Protocol):
-    """What a Progress may be beside: told of answers themselves as they come."""
+    """What a Progress may be as well: receives the answers themselves as they arrive."""
 
     @property
     def live(self) -> bool:
-        """Whether :meth:`heard` is to be called; replies come in pieces only then."""
+        """Whether to call :meth:`partial_reply`; replies are streamed only then."""
 
-    def heard(self, request: Request, text: str) -> None:
-        """All that is written so far of the reply to ``request``; of several threads."""
+    def partial_reply(self, request: Request, text: str) -> None:
+        """The reply to ``request`` so far. Called from several threads."""
 
-    def came(self, request: Request, outcome: Outcome) -> None:
-        """What came of ``request``; it is kept by now."""
+    def answered(self, request: Request, outcome: Outcome) -> None:
+        """The outcome of ``request``, which is stored by now."""
 
 
-class Silent:
-    """A Progress that says nothing, nor of other work."""
+class SilentProgress:
+    """A Progress that shows nothing."""
 
     def begin(self, title: str, total: int, known: int) -> None: ...
 
@@ -56,15 +56,19 @@ class Silent:
 
 @dataclass(slots=True)
 class Tally:
-    """What a judging run did, in distinct questions. ``known`` were in the ledger already,
-    ``known_failed`` of them as failures; ``unanswered`` had no answer from the labeller;
-    ``skipped`` were not asked (stopped, out of budget). ``tokens_cached`` of ``tokens_in`` the
-    server had read before, ``tokens_cache_write`` it put into its cache; ``cache_saved`` is what
-    that saved in US dollars, fewer than 0 where it cost more, without ``cache_unpriced`` of these
-    tokens, whose price in a cache is unknown. Cost in US dollars; ``unpriced`` answers have an
-    unknown cost, which is not in it. ``at_most`` US dollars are what those may have cost, as far as
-    a budget set that aside for them. ``waiting`` are the steps, by title, that wait for labels
-    of other shards, whose numbers are ``waiting_for``."""
+    """What a judging run did. Questions are distinct; money is in US dollars.
+
+    ``known`` questions were in the ledger already, ``known_failed`` of them as failures. For
+    ``unanswered`` ones the labeller had nothing to say. ``skipped`` ones were not asked (stopped,
+    or out of budget).
+
+    Of ``tokens_in``, the server had ``tokens_cached`` in its cache and added ``tokens_cache_write``
+    to it. ``cache_saved`` is what that saved (negative if it cost more), without
+    ``cache_unpriced`` tokens, whose cache price is unknown. ``cost`` leaves out the ``unpriced``
+    answers, whose cost is unknown; ``at_most`` is what these may have cost, as far as a budget set
+    that aside. ``waiting`` are the titles of steps that wait for labels of the shards
+    ``waiting_for``.
+    """
 
     wanted: int = 0
     known: int = 0
@@ -88,11 +92,12 @@ class Tally:
 
     @property
     def spent(self) -> float:
-        """US dollars that a budget must take for spent."""
+        """US dollars that count as spent against a budget."""
         return self.cost + self.at_most
 
     def spend(self, outcome: Outcome, *, priced: bool) -> None:
-        """Add what an answer took; ``priced`` where every answer has a price, known or not."""
+        """Add the tokens and cost of an answer; ``priced`` if every answer has a price, known or
+        not."""
         self.tokens_in += outcome.tokens_in or 0
         self.tokens_out += outcome.tokens_out or 0
         read, written, saved = (
@@ -119,21 +124,21 @@ class Tally:
         return Tally(**sums, stopped=self.stopped or other.stopped, waiting_for=shards)
 
 
-def saved_words(dollars: float) -> str:
-    """What a server's cache saved, as a person reads it."""
+def cache_savings(dollars: float) -> str:
+    """What a server's cache saved, in words."""
     if dollars < 0:
         return f"the cache has cost ${-dollars:.4f} more than it saved so far"
     return f"the cache saved ${dollars:.4f}"
 
 
-def unpriced_words(count: int) -> str:
-    """That the cost of so many answers is not in a sum."""
+def unpriced_text(count: int) -> str:
+    """A sentence that the cost of ``count`` answers is unknown."""
     whose = "1 answer" if count == 1 else f"{count:,} answers"
     return f"The cost of {whose} is unknown (no price, no token counts, or a reply that was lost)."
 
 
-def _number(said: object) -> float | None:
-    """What a detail says; those of a user's labeller may say anything."""
-    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
+def _number(value: object) -> float | None:
+    """A number from a label's detail, or None; a user's labeller may put anything there."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
-    return said
+    return value

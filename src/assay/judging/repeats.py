@@ -1,4 +1,4 @@
-"""Why something is asked that looks as if it had been asked before."""
+"""Explains why questions are asked again although they look the same as before."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.judging.engine import Plan
-from assay.judging.shared import left_open
-from assay.judging.todo import in_parts
+from assay.judging.other_tasks import left_open
+from assay.judging.todo import chunks
 from assay.ledger import Ledger
 from assay.model.wording import printable
 
@@ -19,13 +19,15 @@ _MOST = 40  # characters of a setting that are shown
 
 
 def why_repeated(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
-    """How many of the plan's requests have a label under another key by the same labeller, by
-    (task, reason), or one under a task that is like it but leaves this open. Other labellers'
-    labels are no reason, nor are failed ones asked again."""
-    found: Counter[tuple[str, str]] = Counter()
+    """Count the plan's requests that the same labeller has answered under another key, or under a
+    similar task that leaves this question open, by (task, reason).
+
+    Other labellers' labels do not count, nor do failed labels that are asked again.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
     if not ledger.size():
-        return found
-    for part, some in ((one, some) for one in plan.asked for some in in_parts(one.todo)):
+        return counts
+    for part, some in ((each, some) for each in plan.asked for some in chunks(each.todo)):
         own = part.labeller.id
         units = {request.unit_hash: request for _, request in some}
         keys = {key for key, _ in some}
@@ -42,18 +44,18 @@ def why_repeated(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
                 why = PROMPT
             else:
                 why = f"{SETTINGS} ({_changed(label.labeller.params, own.params)})"
-            reasons[label.unit] = why  # the newest label's
-        found.update((units[unit].task.name, why) for unit, why in reasons.items())
-        new = {key: one for key, one in some if one.unit_hash not in reasons}
-        found.update(left_open(ledger, part.labeller, new))
-    return found
+            reasons[label.unit] = why  # the newest label decides
+        counts.update((units[unit].task.name, why) for unit, why in reasons.items())
+        new = {key: request for key, request in some if request.unit_hash not in reasons}
+        counts.update(left_open(ledger, part.labeller, new))
+    return counts
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """What of a labeller's settings is another: ``temperature .7, now 0``."""
+    """The difference of two settings in words: ``temperature .7, now 0``."""
     names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    said = (f"{name} {_short(before, name)}, now {_short(now, name)}" for name in names)
-    return "; ".join(said) or "its kind"
+    changes = (f"{name} {_short(before, name)}, now {_short(now, name)}" for name in names)
+    return "; ".join(changes) or "its kind"
 
 
 def _short(params: Mapping[str, Any], name: str) -> str:

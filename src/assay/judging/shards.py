@@ -1,8 +1,8 @@
-"""Shards: an evaluation's questions in disjoint shares, for several machines.
+"""Shards: disjoint parts of an evaluation's questions, for several machines.
 
-A question's shard is a function of its unit's content alone: the same on every machine and in any
-order, whatever else is asked. Units that begin alike (the same passage, with another claim) are in
-one shard, so that the server which has read a passage is asked all about it.
+A question's shard depends only on the content of its unit, so it is the same on every machine,
+whatever else is asked and in whatever order. Units that begin alike (one passage, several claims)
+are in the same shard, so that the server that has the passage in its cache gets all of them.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from assay.model.errors import SettingsError
 from assay.tasks.base import canonical
 
 _BEGINNING = 256
-"""Characters that a unit's first fields must come to, for units that share them to be kept
-together: a prompt of which less is shared is read anew as fast, and a question that all passages
-of a topic share would make shards uneven."""
+"""Units are kept together if their first fields are equal and have at least this many characters.
+A shorter common prefix saves no time, and a question that all passages of a topic share would make
+shards uneven."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The share ``number`` (from 1) of ``count``."""
+    """Shard ``number`` (from 1) of ``count``."""
 
     number: int
     count: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``2/8`` as a shard. Raises SettingsError for what is none."""
-        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", str(text).strip(), re.ASCII)
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        """Parse ``2/8``. Raises SettingsError if ``text`` is not a shard."""
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", str(text).strip(), re.ASCII)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise SettingsError(
                 f"--shard {text!r} names no share. Write NUMBER/COUNT, such as 2/8 for the second "
                 "of eight."
             )
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
     def holds(self, request: Request) -> bool:
-        """Whether the request is of this share."""
+        """Whether the request belongs to this shard."""
         return self.of(request) == self.number
 
     def of(self, request: Request) -> int:
-        """The number of the share that a request is of."""
+        """The number of the shard that a request belongs to."""
         beginning: list[object] = []
         size = 0
         for value in request.content.values():

@@ -1,4 +1,4 @@
-"""Questions that are to be asked. Where there are many they lie in a file, not in memory."""
+"""Lists of questions to ask, kept in a file if there are many."""
 
 from __future__ import annotations
 
@@ -14,38 +14,40 @@ from assay.model.scratch import Scratch, Texts
 from assay.tasks.base import AnyTask
 
 Item = tuple[str, Request]
-"""A label's key, and what is asked for it."""
+"""A label's key and the request for it."""
 
 MANY = 10_000
-"""Questions that are held in memory, and put in order, at once."""
-_BLOCK = 1000  # questions that are read from the file, or looked up, together
+"""Most questions that are kept in memory, and sorted, together."""
+_BLOCK = 1000  # questions read from the file, or looked up, together
 _BUCKETS = 1 << 14
 
 
-def gathered(items: Iterable[Item]) -> Sequence[Item]:
-    """All items. Units begin with what they share (the passage, the question), and are put in
-    order: asked one after the other, their prompts have a prefix in common that servers and the
-    embedded model have cached."""
+def collect(items: Iterable[Item]) -> Sequence[Item]:
+    """Collect all items, sorted by content, in a file if there are many.
+
+    Units begin with what they share (the passage, the question). Asked in this order, successive
+    prompts have a common prefix, which servers and the embedded model have cached.
+    """
     stream = iter(items)
     first = _ordered(stream)
     if len(first) < MANY:
         return tuple(first)
-    many = _Many()
+    stored = _StoredItems()
     for some in chain((first,), iter(lambda: _ordered(stream), [])):
-        many.add(some)
-    many[-1]  # what is read is on the disk: a full one shows before anything is asked
-    return many
+        stored.extend(some)
+    stored[-1]  # reading writes the buffer, so that a full disk shows before anything is asked
+    return stored
 
 
-def tasks_in(todo: Sequence[Item]) -> set[str]:
-    """The names of the tasks that are asked."""
-    if isinstance(todo, _Many):
+def task_names(todo: Sequence[Item]) -> set[str]:
+    """The names of the tasks of all items."""
+    if isinstance(todo, _StoredItems):
         return {task.name for task in todo.tasks}
     return {request.task.name for _, request in todo}
 
 
-def in_parts(todo: Iterable[Item]) -> Iterator[list[Item]]:
-    """The same, some at a time."""
+def chunks(todo: Iterable[Item]) -> Iterator[list[Item]]:
+    """The items in lists of limited length."""
     stream = iter(todo)
     return iter(lambda: list(islice(stream, _BLOCK)), [])
 
@@ -56,8 +58,8 @@ def _ordered(stream: Iterator[Item]) -> list[Item]:
     return some
 
 
-class _Many(Sequence[Item]):
-    """Items in a scratch, some in each of its texts."""
+class _StoredItems(Sequence[Item]):
+    """Items in a scratch file, a block of items in each of its texts."""
 
     def __init__(self) -> None:
         self.tasks: list[AnyTask] = []
@@ -65,15 +67,15 @@ class _Many(Sequence[Item]):
         self._count = 0
         self._last: tuple[int, list[Item]] = (-1, [])
 
-    def add(self, items: Sequence[Item]) -> None:
-        """Write items; all but the last lot are a number of whole blocks."""
+    def extend(self, items: Sequence[Item]) -> None:
+        """Append items; in all calls but the last, a multiple of the block size."""
         for start in range(0, len(items), _BLOCK):
             block = items[start : start + _BLOCK]
-            rows = [[key, self._number(one.task), one.sample, one.content] for key, one in block]
+            rows = [[key, self._task_index(r.task), r.sample, r.content] for key, r in block]
             self._blocks.add(orjson.dumps(rows))
             self._count += len(block)
 
-    def _number(self, task: AnyTask) -> int:
+    def _task_index(self, task: AnyTask) -> int:
         for number, known in enumerate(self.tasks):
             if known is task:
                 return number
@@ -93,7 +95,7 @@ class _Many(Sequence[Item]):
     def __getitem__(self, place: slice) -> Sequence[Item]: ...
     def __getitem__(self, place: int | slice) -> Item | Sequence[Item]:
         if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(self._count))]
+            return [self[at] for at in range(*place.indices(self._count))]
         at = range(self._count)[place]
         if self._last[0] != at // _BLOCK:
             self._last = (at // _BLOCK, self._block(at // _BLOCK))
@@ -106,12 +108,12 @@ class _Many(Sequence[Item]):
     def _request(self, number: int, sample: int, content: dict[str, object]) -> Request:
         task = self.tasks[number]
         request = Request(task, task.unit.model_validate(content), sample)
-        request.__dict__["content"] = content  # as it was: its hash is the unit's identity
+        request.__dict__["content"] = content  # unchanged, as its hash is the unit's identity
         return request
 
 
-class Distinct:
-    """Keys that were seen, sixteen bytes each: a set of a million takes five times as much."""
+class KeySet:
+    """A set of keys at sixteen bytes each, a fifth of what a set of strings takes."""
 
     def __init__(self) -> None:
         self._buckets: list[bytearray | None] = [None] * _BUCKETS
@@ -120,15 +122,15 @@ class Distinct:
     def __len__(self) -> int:
         return self._count
 
-    def new(self, key: str) -> bool:
-        """Whether the key was not seen before; now it was."""
+    def add(self, key: str) -> bool:
+        """Add a key and return whether it is new."""
         short = packed(key)
         number = int.from_bytes(short[:2]) % _BUCKETS
         bucket = self._buckets[number]
-        if bucket is None:  # made when needed: most lists are short
+        if bucket is None:  # created when needed: most sets are small
             bucket = self._buckets[number] = bytearray()
         place = bucket.find(short)
-        while place > 0 and place % len(short):  # in parts of two keys
+        while place > 0 and place % len(short):  # a match across two keys
             place = bucket.find(short, place + 1)
         if place >= 0:
             return False

@@ -1,9 +1,8 @@
-"""Anthropic's Messages API behind the transport of chat-completions endpoints.
+"""Anthropic's Messages API, adapted to the chat-completions format.
 
-A request in the chat-completions format goes out as a request of the Messages API, and its reply
-comes back as a chat completion, so that retries, pace, repair and prices are those of every
-endpoint. The instructions, which many questions share, carry a cache marker. A verdict is asked for
-as the input of a tool that the model has to use, whose schema is the verdict's.
+Requests are converted to the Messages API and replies back to chat completions, so that retries,
+pace, repair and prices are those of every endpoint. The instructions, which many questions share,
+have a cache marker. The verdict is the input of a tool that the model has to use.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import orjson
 from assay.labellers.http import HttpTransport
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.replies import json_object
-from assay.labellers.transport import Posted, Reply, Transport
+from assay.labellers.transport import PostRequest, Reply, Transport
 from assay.tasks.rendering import Renderer
 
 VERSION = "2023-06-01"
@@ -30,20 +29,20 @@ _FINISHED = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 
 
 class AnthropicTransport:
-    """A transport of chat completions over one that reaches the Messages API."""
+    """A transport of chat completions on top of one that reaches the Messages API."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
 
-    async def post(self, sent: Posted) -> Reply:
+    async def post(self, sent: PostRequest) -> Reply:
         key = sent.headers.get("Authorization", "").removeprefix("Bearer ")
         own = {"Content-Type": "application/json", "anthropic-version": VERSION}
         if key:
             own["x-api-key"] = key
         target = sent.url.removesuffix("/chat/completions") + "/messages"
         body = orjson.dumps(message_request(orjson.loads(sent.body)))
-        reply = await self._inner.post(Posted(target, own, body, sent.timeout))  # comes whole
-        # An error's body has the form that message_of reads, as it is.
+        reply = await self._inner.post(PostRequest(target, own, body, sent.timeout))  # not streamed
+        # The body of an error is passed on: message_of reads its format.
         found = json_object(reply.body) if reply.status == 200 else None
         return reply if found is None else replace(reply, body=orjson.dumps(chat_completion(found)))
 
@@ -52,7 +51,7 @@ class AnthropicTransport:
 
 
 class AnthropicLabeller(OpenAILabeller):
-    """A model of the Messages API as a labeller."""
+    """A labeller that asks a model through the Messages API."""
 
     kind = "anthropic"
     endpoint = "anthropic-messages"
@@ -70,8 +69,10 @@ class AnthropicLabeller(OpenAILabeller):
 
 
 def message_request(chat: Mapping[str, Any]) -> dict[str, Any]:
-    """A request of chat completions as one of messages. What is not of that format is handed on
-    as it is, and a seed, which there is none of, is left out."""
+    """Convert a chat-completions request to the Messages API.
+
+    Unknown parameters are passed on; the seed, which this API lacks, is left out.
+    """
     system = [one["content"] for one in chat["messages"] if one["role"] == "system"]
     made: dict[str, Any] = {
         "model": chat["model"],
@@ -94,16 +95,16 @@ def message_request(chat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message as a chat completion; a reply that is none stays as it is."""
+    """Convert a message to a chat completion; any other reply is returned unchanged."""
     content = message.get("content")
     if not isinstance(content, list):
         return dict(message)
     parts = [one for one in content if isinstance(one, dict)]
     used = [one.get("input") for one in parts if one.get("type") == "tool_use"]
     texts = [str(one.get("text", "")) for one in parts if one.get("type") == "text"]
-    said = orjson.dumps(used[-1]).decode() if used else "".join(texts)
+    text = orjson.dumps(used[-1]).decode() if used else "".join(texts)
     stopped = str(message.get("stop_reason"))
-    made: dict[str, Any] = {"role": "assistant", "content": said}
+    made: dict[str, Any] = {"role": "assistant", "content": text}
     if stopped == "refusal":
         made["refusal"] = "".join(texts) or "the model stopped with a refusal"
     return {
@@ -113,9 +114,9 @@ def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(given: object) -> dict[str, Any]:
-    """Tokens as chat completions count them: those read include what was cached."""
-    usage = given if isinstance(given, dict) else {}
+def _usage(reported: object) -> dict[str, Any]:
+    """Token counts as in chat completions, where prompt tokens include cached ones."""
+    usage = reported if isinstance(reported, dict) else {}
     fresh, cached, written = (
         usage.get(name) or 0
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

@@ -1,7 +1,8 @@
-"""A labeller under audit: it is asked as ever, but what it says then enters no score.
+"""Labellers under audit, whose labels enter no score.
 
-Labels count by who gave them (:mod:`assay.ledger.policy`). Those of an audit are in the ledger
-under a name of their own, with what they are in their detail, so that no policy counts them.
+Which labels count depends on the labeller's name (:mod:`assay.ledger.policy`). An audit's labels
+are in the ledger under a name of their own, which no policy counts; their detail says what they
+are.
 """
 
 from __future__ import annotations
@@ -14,19 +15,22 @@ from typing import Any
 from assay.labellers.base import Labeller, Outcome, Request
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.forwarding import ForwardingLabeller
-from assay.labellers.guarded import behind
+from assay.labellers.guarded import unwrapped
 from assay.model.labels import AUDIT, LabellerId
 
 STRIDE = 1000
-"""Sample numbers of one asking: an ensemble takes as many as it has samples, 1000 at most."""
+"""Sample numbers reserved for one repetition: an ensemble uses one per sample, at most 1000."""
 
 DAYS = 10_000
-"""Numbers of askings from here on are days: the very question of before, not another sample."""
+"""Repetitions from this number on are days: they ask the original question again, not for another
+sample."""
 
 
 class AuditedLabeller(ForwardingLabeller):
-    """``inner`` under the name ``audit:NAME``. ``origins`` says for units (by hash) what they are:
-    the probe's variant and the unit that they were made of."""
+    """``inner`` under the name ``audit:NAME``.
+
+    ``origins`` maps the hash of a changed unit to the probe's variant and the original unit.
+    """
 
     def __init__(self, inner: Labeller, origins: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__(inner)
@@ -38,18 +42,18 @@ class AuditedLabeller(ForwardingLabeller):
         return LabellerId(f"{AUDIT}:{own.name}", own.kind, own.params)
 
     async def label(self, request: Request) -> Outcome | None:
-        asking, sample = divmod(request.sample, STRIDE)
-        asked = replace(request, sample=sample) if asking >= DAYS else request
-        outcome = await self.inner.label(asked)
+        repetition, sample = divmod(request.sample, STRIDE)
+        original = replace(request, sample=sample) if repetition >= DAYS else request
+        outcome = await self.inner.label(original)
         if outcome is None:
             return None
         origin = self._origins.get(request.unit_hash, {})
-        return replace(outcome, detail={**outcome.detail, AUDIT: {"asking": asking, **origin}})
+        return replace(outcome, detail={**outcome.detail, AUDIT: {"asking": repetition, **origin}})
 
 
 def audited(labeller: Labeller, origins: Mapping[str, Mapping[str, Any]]) -> Labeller:
-    """A labeller under audit; of an ensemble all members are."""
-    ensemble = behind(labeller)
+    """The labeller under audit; of an ensemble, all its members."""
+    ensemble = unwrapped(labeller)
     if isinstance(ensemble, EnsembleLabeller):
         members = [audited(member, origins) for member in ensemble.members]
         return ensemble.renamed(f"{AUDIT}:{ensemble.name}", members)

@@ -1,4 +1,4 @@
-"""What every labeller is: something that answers requests, one at a time, and says who it is."""
+"""The interface of labellers: a labeller answers requests and has an identity."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from assay.tasks.rendering import Messages
 
 @dataclass(frozen=True)
 class Request:
-    """One thing to ask: task, unit and the number of the sample (0 unless repeats are wanted).
-    ``topic`` is for people who label topic by topic, and makes no question another."""
+    """A question: a task, a unit, and the number of the sample (0 unless several are wanted).
+
+    ``topic`` is only for people who label topic by topic; it does not make the question different.
+    """
 
     task: AnyTask
     unit: Unit
@@ -35,10 +37,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a request. ``verdict`` is None exactly where ``status`` is failed, and then
-    ``error`` says why; costs are those of all turns, US dollars; times are seconds. ``suspect``
-    failures may be the labeller's fault and not the request's: the same one many times in a row
-    ends a run. ``at_most`` is what it may have cost where ``cost`` is unknown, and this is not."""
+    """The result of a request.
+
+    ``verdict`` is None if and only if ``status`` is failed; ``error`` then says why. ``cost`` is in
+    US dollars and covers all turns; if it is unknown, ``at_most`` may bound it. ``seconds`` is the
+    time taken. A ``suspect`` failure may be the labeller's fault rather than the request's: the
+    same one many times in a row ends the run.
+    """
 
     status: Status
     verdict: Verdict | None = None
@@ -54,8 +59,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What requests are expected to cost: calls, tokens, US dollars; ``at_most`` is what the
-    dollars cannot exceed by more than a miscount of tokens. None is an unknown price."""
+    """Expected calls, tokens and cost of requests.
+
+    ``cost`` and ``at_most``, its upper bound but for a miscount of tokens, are in US dollars, or
+    None if the price is unknown.
+    """
 
     calls: int = 0
     tokens_in: int = 0
@@ -73,7 +81,7 @@ class Estimate:
         )
 
     def times(self, count: int) -> Estimate:
-        """The same ``count`` times."""
+        """This estimate multiplied by ``count``."""
         return Estimate(
             self.calls * count,
             self.tokens_in * count,
@@ -88,40 +96,42 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 class Labeller(Protocol):
-    """A labeller. Nothing is loaded and no connection made before the first ``label``.
+    """A labeller. It loads and connects nothing before the first ``label``.
 
-    A class of your own can derive from :class:`BaseLabeller`, which leaves ``id`` and ``label``.
+    Your own class can derive from :class:`BaseLabeller`, which leaves only ``id`` and ``label``.
     """
 
     @property
     def id(self) -> LabellerId:
-        """Who it is; part of every label's key."""
+        """Identity of the labeller; part of every label's key."""
 
     @property
     def concurrency(self) -> int:
-        """How many requests it takes at once."""
+        """Number of requests that it takes at the same time."""
 
     @property
     def varies(self) -> bool:
-        """Whether asking the same again may give another answer."""
+        """Whether asking again may give a different answer."""
 
     def refusal(self, task: AnyTask) -> str | None:
-        """Why it cannot do ``task`` and what can, or None where it can."""
+        """None if it can do ``task``; otherwise why not, and what can."""
 
     def rendered(self, request: Request) -> bytes:
-        """What is asked, as bytes: all that makes two questions different to this labeller."""
+        """The question as bytes: everything that makes two questions different to this labeller."""
 
     def preview(self, request: Request) -> Messages:
-        """The prompts that would be sent, for people to read; empty where there are none."""
+        """The prompts that would be sent, for people to read; empty if there are none."""
 
     def estimate(self, request: Request) -> Estimate:
-        """What the request would cost."""
+        """The expected cost of the request."""
 
     async def label(self, request: Request) -> Outcome | None:
-        """Answer. A reply that cannot be used is a failed Outcome. None where the labeller has
-        nothing to say to this request (a file of labels, a person not yet asked): it stays
-        missing. Raises LabellerUnreachable where there is no reply at all; that is not recorded,
-        and asked again next time."""
+        """Answer a request. A reply that cannot be used is a failed Outcome.
+
+        Returns None if the labeller has nothing to say (a file without this label); the label then
+        stays missing. Raises LabellerUnreachable if there is no reply at all; nothing is recorded,
+        and the next run asks again.
+        """
 
     async def __aenter__(self) -> Self: ...
 
@@ -129,9 +139,11 @@ class Labeller(Protocol):
 
 
 class BaseLabeller:
-    """A labeller's defaults: one request at a time, any task, no prompts, no cost, nothing to
-    open or close. What is asked is the unit's content. (Implements :class:`Labeller` but for
-    ``id`` and ``label``.)"""
+    """Default implementation of :class:`Labeller`, except for ``id`` and ``label``.
+
+    It takes one request at a time, does any task, has no prompts, costs nothing, and has nothing to
+    open or close. The question is the unit's content.
+    """
 
     @property
     def concurrency(self) -> int:
@@ -157,27 +169,27 @@ class BaseLabeller:
         return self
 
     async def close(self) -> None:
-        """Let go of what labelling took."""
+        """Release what labelling has opened."""
 
     async def __aexit__(self, *raised: Any) -> None:
         await self.close()
 
 
 class ByTask(ABC):
-    """A labeller that may be another one for some tasks: what it was taught differs."""
+    """A labeller that has variants for some tasks, for example trained on different labels."""
 
     @abstractmethod
     def for_task(self, task: AnyTask) -> Labeller:
-        """The labeller of a task, which shares what is loaded with those of others."""
+        """The variant for a task; all variants share what is loaded."""
 
 
 def for_task(labeller: Labeller, task: AnyTask) -> Labeller:
-    """The labeller as it answers a task."""
+    """The labeller that answers a task: its variant for it, if it has variants."""
     return labeller.for_task(task) if isinstance(labeller, ByTask) else labeller
 
 
 def request_key(labeller: Labeller, request: Request) -> str:
-    """Key of a label: hash of task version, rendered content, labeller and sample number."""
+    """The key of a label: a hash of task version, rendered question, labeller and sample number."""
     who, task, rendered = labeller.id, request.task, content_hash(labeller.rendered(request))
     asked_of = (who.name, who.kind, dict(who.params))
     parts = [task.name, task.version, rendered, *asked_of, request.sample]

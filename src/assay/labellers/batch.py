@@ -1,8 +1,8 @@
-"""Batch files in OpenAI's format, which ``vllm run-batch`` reads too, and of Anthropic's Message
-Batches: questions out, replies in.
+"""Batch files: OpenAI's format, which ``vllm run-batch`` reads too, and Anthropic's Message
+Batches.
 
-A line's ``custom_id`` is the label's key, so replies may come back in any order, in parts, and
-more than once.
+A line's ``custom_id`` is the label's key, so replies may come in any order, in parts and
+repeatedly.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from assay.labellers.openai import OpenAILabeller
 from assay.model.errors import Fault, FormatError
 from assay.model.secrets import excerpt
 
-# Statuses of which asking again is no use, as of an endpoint that is asked live.
+# Statuses after which asking again is pointless, as in live judging.
 _REFUSALS = frozenset({400, 413, 422})
 
 
 @dataclass(frozen=True)
 class BatchLine:
-    """A line of a batch file: its fields, of which the body is JSON."""
+    """The fields of a line of a batch file; the body is JSON."""
 
     fields: Mapping[str, Any]
 
     @cached_property
     def json(self) -> bytes:
-        """The line as JSON lines have it."""
+        """The line in JSON Lines."""
         return orjson.dumps(self.fields, option=orjson.OPT_APPEND_NEWLINE)
 
     def cells(self) -> dict[str, str]:
-        """The line as a row of a table: texts, and JSON where a field is more than that."""
+        """The line as a row of a table; fields that are not str become JSON."""
         return {
             name: value if isinstance(value, str) else orjson.dumps(value).decode()
             for name, value in self.fields.items()
@@ -49,15 +49,17 @@ class BatchLine:
 def batch_lines(
     labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]
 ) -> Iterator[BatchLine]:
-    """One line a question that must be asked."""
+    """One line per question."""
     for key, request in todo:
         yield BatchLine(labeller.batch_line(key, labeller.body(request)))
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReply:
-    """One line of a result file: the reply's JSON object, or why there is none. ``final`` where
-    the server refuses this very question, so that asking again is no use."""
+    """One line of a result file: the reply's JSON object, or the error.
+
+    ``final`` means that the server refuses this question, so that asking again is pointless.
+    """
 
     key: str
     reply: Mapping[str, Any] | None
@@ -66,8 +68,10 @@ class BatchReply:
 
 
 def read_replies(path: Path) -> list[BatchReply]:
-    """Every reply of a result file, JSON lines or Parquet with the same fields. Raises FormatError
-    with all lines that are no replies."""
+    """All replies of a result file, in JSON Lines or Parquet with the same fields.
+
+    Raises FormatError with all lines that are not replies.
+    """
     rows: list[bytes | dict[str, Any]]
     try:
         if path.suffix == ".parquet":
@@ -100,8 +104,8 @@ def _unreadable(path: Path, why: str) -> FormatError:
 
 
 def _cells(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet file. A field may be JSON where JSON lines have an object."""
-    import polars as pl  # noqa: PLC0415 (takes long, and most results are JSON lines)
+    """The rows of a Parquet file, in which objects may be given as JSON."""
+    import polars as pl  # noqa: PLC0415 (slow to load, and most results are JSON Lines)
 
     try:
         rows = pl.read_parquet(path.read_bytes()).to_dicts()
@@ -130,32 +134,34 @@ def _reply(line: bytes | dict[str, Any]) -> BatchReply | str:
     body = response.get("body") if isinstance(response, dict) else None
     status = response.get("status_code", 200) if isinstance(response, dict) else None
     if row.get("error") or status != 200 or not isinstance(body, dict):
-        why = f"{row['error']}" if row.get("error") else f"HTTP {status}: {_said(body)}"
+        why = f"{row['error']}" if row.get("error") else f"HTTP {status}: {_error_text(body)}"
         return BatchReply(row["custom_id"], None, excerpt(why), status in _REFUSALS)
     return BatchReply(row["custom_id"], body, None)
 
 
 def _of_message(key: str, result: Mapping[str, Any]) -> BatchReply:
-    """A result of a Message Batch."""
+    """The reply in a result of a Message Batch."""
     message, kind = result.get("message"), str(result.get("type"))
     if kind == "succeeded" and isinstance(message, dict):
         return BatchReply(key, chat_completion(message), None)
     error = result.get("error")
     inner = error.get("error", error) if isinstance(error, dict) else {}
     final = inner.get("type") in ("invalid_request_error", "request_too_large")
-    return BatchReply(key, None, excerpt(f"{kind}: {_said(error)}"), final)
+    return BatchReply(key, None, excerpt(f"{kind}: {_error_text(error)}"), final)
 
 
-def outcome_of(labeller: OpenAILabeller, request: Request, reply: BatchReply) -> Outcome | None:
-    """What a reply of a batch comes to: a failure where the server refuses the question, as when
-    it is asked live; None where it did not get to it (an overload, a batch that expired), so that
-    it stays missing and can be asked again."""
+def reply_outcome(labeller: OpenAILabeller, request: Request, reply: BatchReply) -> Outcome | None:
+    """The outcome of a batch reply: failed if the server refused the question, as in live judging.
+
+    None if the server did not reach it (an overload, an expired batch): the label stays missing and
+    can be asked again.
+    """
     if reply.reply is not None:
         return labeller.read(request, reply.reply)
     return labeller.refused(f"batch: {reply.error}") if reply.final else None
 
 
-def _said(body: object) -> str:
-    """What the body of an error says."""
+def _error_text(body: object) -> str:
+    """The message in the body of an error."""
     error = body.get("error", body) if isinstance(body, dict) else body
     return str(error.get("message") or error) if isinstance(error, dict) else str(error or "")

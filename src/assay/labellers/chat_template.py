@@ -1,4 +1,4 @@
-"""The chat template of a model's file, which is Jinja2: rendered in a process of its own."""
+"""Render a model file's Jinja2 chat template; runs in a confined process."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 
-def rendered(
+def render_chat(
     template: str, roles: Sequence[str], contents: Sequence[str], bos: str | None, eos: str | None
 ) -> str:
-    """What ``template`` writes around messages of these roles and contents, up to the reply.
-    Raises whatever the template does."""
+    """The prompt for messages with these roles and contents, up to the reply.
+
+    Raises whatever the template raises.
+    """
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     environment.globals["raise_exception"] = _raise
     return environment.from_string(template).render(

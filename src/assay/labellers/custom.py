@@ -21,7 +21,14 @@ from typing import Any
 import orjson
 
 from assay.labellers.base import BaseLabeller, Labeller, Outcome, Request
-from assay.labellers.guarded import GuardedLabeller, at_once, shown, told, turned, unreachable
+from assay.labellers.guarded import (
+    GuardedLabeller,
+    checked_concurrency,
+    describe_value,
+    error_text,
+    errors_as,
+    labeller_failed,
+)
 from assay.labellers.replies import UnusableReply, verdict_in
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
@@ -59,7 +66,7 @@ class FunctionLabeller(BaseLabeller):
 
     @property
     def concurrency(self) -> int:
-        return at_once(self._name, getattr(self._function, "concurrency", 1))
+        return checked_concurrency(self._name, getattr(self._function, "concurrency", 1))
 
     @property
     def varies(self) -> bool:
@@ -75,7 +82,7 @@ class FunctionLabeller(BaseLabeller):
         else:
             said = await asyncio.to_thread(self._call, *given)
         if inspect.isawaitable(said):
-            with turned(partial(unreachable, self._name)):
+            with errors_as(partial(labeller_failed, self._name)):
                 said = await said
         if said is None:
             return None
@@ -96,7 +103,7 @@ class FunctionLabeller(BaseLabeller):
     def _call(self, task: str, unit: dict[str, Any]) -> Any:
         """Call the function. Its exceptions are turned into ours here, as not all of them get
         out of a thread (nobody would ever hear of a StopIteration)."""
-        with turned(partial(unreachable, self._name)):
+        with errors_as(partial(labeller_failed, self._name)):
             return self._function(task, unit)
 
 
@@ -111,7 +118,7 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
     found = entry_points(GROUP).select(name=spec)
     if found:
         try:
-            with turned(partial(_not_imported, spec, "it"), ImportError, AttributeError):
+            with errors_as(partial(_not_imported, spec, "it"), ImportError, AttributeError):
                 target = next(iter(found)).load()
         except (ImportError, AttributeError) as error:
             raise SettingsError(f"The labeller '{spec}' cannot be loaded: {error}.") from error
@@ -120,7 +127,7 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
         return None
     module, _, attribute = spec.partition(":")
     try:
-        with turned(partial(_not_imported, spec, f"the module {module}"), ImportError):
+        with errors_as(partial(_not_imported, spec, f"the module {module}"), ImportError):
             if not named:
                 check_module(module, spec)
             loaded = import_module(module)
@@ -141,7 +148,7 @@ def known_entry_points() -> list[str]:
     return sorted(point.name for point in entry_points(GROUP))
 
 
-def as_spec(given: AnyLabeller) -> tuple[str, Labeller | None]:
+def spec_and_labeller(given: AnyLabeller) -> tuple[str, Labeller | None]:
     """The SPEC that names what is given, and the labeller itself where it is not named by that
     alone. Raises SettingsError for what is no labeller."""
     if isinstance(given, str):
@@ -153,7 +160,7 @@ def as_spec(given: AnyLabeller) -> tuple[str, Labeller | None]:
 
 def labeller_from(spec: str, target: Any) -> Labeller:
     """What a person gave as a labeller, under the name ``spec``: see :func:`custom_labeller`."""
-    with turned(partial(_not_made, spec, "object")):
+    with errors_as(partial(_not_made, spec, "object")):
         if inspect.isclass(target) or getattr(target, "makes_labeller", False):
             made = _made(spec, target)
         else:
@@ -184,7 +191,7 @@ def _made(spec: str, target: Any) -> Any:
                 "without any. Give them defaults, or name a function without arguments that "
                 "makes it and has the attribute makes_labeller = True."
             ) from error
-    with turned(partial(_not_made, spec, what)):
+    with errors_as(partial(_not_made, spec, what)):
         made = target()
     if inspect.iscoroutine(made):
         made.close()
@@ -212,7 +219,8 @@ def _version(spec: str, function: Any) -> str:
     if named is not None:
         if isinstance(named, bool) or not isinstance(named, str | int | float):
             raise SettingsError(
-                f"The labeller '{spec}': its 'version' is {shown(named)}. It must be a text."
+                f"The labeller '{spec}': its 'version' is {describe_value(named)}. "
+                "It must be a text."
             )
         return str(named)
     if isinstance(function, partial):
@@ -263,7 +271,8 @@ def _digest(text: str) -> str:
 
 def _not_made(spec: str, what: str, error: BaseException) -> SettingsError:
     return SettingsError(
-        f"The labeller '{spec}' cannot be made: its {what} raised {told(error)}. Correct it there."
+        f"The labeller '{spec}' cannot be made: its {what} raised {error_text(error)}. "
+        "Correct it there."
     )
 
 
@@ -272,4 +281,6 @@ def _not_imported(spec: str, what: str, error: BaseException) -> SettingsError:
         cure = "A module must not end the program when it is imported."
     else:
         cure = "Correct it there."
-    return SettingsError(f"'{spec}': {what} raised {told(error)} when it was imported. {cure}")
+    return SettingsError(
+        f"'{spec}': {what} raised {error_text(error)} when it was imported. {cure}"
+    )

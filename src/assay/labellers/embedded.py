@@ -21,11 +21,17 @@ from typing import Any
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.labellers.gguf import EngineFailure, GgufEngine, backend
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
-from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
+from assay.labellers.models import DownloadProgress, ModelFile, fetch_model, find_model, known_model
 from assay.labellers.prices import tokens
-from assay.labellers.streams import Heard
-from assay.labellers.thresholds import beside, fitted, read_probes, template_hash, usable
-from assay.labellers.watch import hearing
+from assay.labellers.streams import TextCallback
+from assay.labellers.thresholds import (
+    fitted_thresholds,
+    read_probes,
+    template_hash,
+    thresholds_file,
+    usable_thresholds,
+)
+from assay.labellers.watch import text_callback
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, YesNo, canonical, content_hash
 from assay.tasks.rendering import Messages, Renderer
@@ -49,7 +55,7 @@ class LocalModelLabeller(BaseLabeller):
         *,
         context: int,
         threads: int | None,
-        progress: Progress | None,
+        progress: DownloadProgress | None,
         engine: Any = None,
     ) -> None:
         self._spec = model or DEFAULT_MODEL
@@ -82,11 +88,11 @@ class LocalModelLabeller(BaseLabeller):
         missing and cannot be had, with the cure."""
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-llm")
-        heard = hearing(request)  # asked here: what a thread does, no task sees
+        heard = text_callback(request)  # asked here: what a thread does, no task sees
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._worker, self._label, request, heard)
 
-    def _label(self, request: Request, heard: Heard | None) -> Outcome:
+    def _label(self, request: Request, heard: TextCallback | None) -> Outcome:
         """Answer. ``heard`` is told of what the model writes, where somebody looks on."""
         raise NotImplementedError
 
@@ -120,7 +126,7 @@ class EmbeddedLabeller(LocalModelLabeller):
         thresholds: Mapping[str, float] | None = None,
         context: int = 4096,
         threads: int | None = None,
-        progress: Progress | None = None,
+        progress: DownloadProgress | None = None,
         engine: Any = None,
     ) -> None:
         super().__init__(
@@ -135,9 +141,9 @@ class EmbeddedLabeller(LocalModelLabeller):
         """Probe key → margin above which the answer is yes."""
         if self._given is not None:
             return dict(sorted(self._given.items()))
-        found = usable(fitted(self._sha256))
+        found = usable_thresholds(fitted_thresholds(self._sha256))
         if not found and self._file is not None:
-            found = usable(read_probes(beside(self._file.path), self._sha256))
+            found = usable_thresholds(read_probes(thresholds_file(self._file.path), self._sha256))
         return dict(sorted(found.items()))
 
     @property
@@ -158,7 +164,7 @@ class EmbeddedLabeller(LocalModelLabeller):
             )
         source = self._renderer.probe_source(task)
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
-        chance = fitted(self._sha256) if self._given is None else {}
+        chance = fitted_thresholds(self._sha256) if self._given is None else {}
         # Where it is known to be at chance labels fail one by one: a unit may not need that
         # question.
         missing = [key for key in keys if key not in self.thresholds and key not in chance]
@@ -214,7 +220,7 @@ class EmbeddedLabeller(LocalModelLabeller):
         written = questions * (REASON_TOKENS if self._reasons else 1)
         return Estimate(round(questions), round(read * passes), round(written))
 
-    def _label(self, request: Request, heard: Heard | None) -> Outcome:
+    def _label(self, request: Request, heard: TextCallback | None) -> Outcome:
         asker = _Asker(self, self._load(), request)
         started = time.perf_counter()  # once the model is there: no later question waits for it
         verdict: Verdict | None = None
@@ -286,7 +292,7 @@ class _Asker:
     def _unfit(self, key: str) -> str:
         """Why the question ``key`` cannot be decided by this model."""
         name = self.labeller._name
-        row = fitted(self.labeller._sha256).get(key)
+        row = fitted_thresholds(self.labeller._sha256).get(key)
         if row is None:
             return f"the model {name} has no threshold for {key}"
         return (

@@ -20,22 +20,22 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assay.labellers.forms import Form, message_of
+from assay.labellers.forms import RequestForm, error_message
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.replies import json_object
-from assay.labellers.streams import Heard, Stream, is_stream, joined
+from assay.labellers.streams import Stream, TextCallback, is_stream, joined_reply
 from assay.labellers.transport import (
-    Oversized,
-    Posted,
+    NotSent,
+    PostRequest,
     Reply,
-    Silence,
+    ReplyTimeout,
+    ReplyTooLarge,
     Transport,
     TransportError,
-    Unsent,
 )
-from assay.labellers.watch import idling, tell
+from assay.labellers.watch import idling, notify
 from assay.model.errors import LabellerUnreachable
-from assay.model.secrets import without_keys
+from assay.model.secrets import redact_keys
 from assay.model.wording import counted
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
@@ -72,7 +72,7 @@ class _Retry(NamedTuple):
     lost: bool
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The server will not answer this request; asking again is no use."""
 
 
@@ -136,7 +136,7 @@ class Endpoints:
         ]
         self._timeout = timeout
         self._transport = transport
-        self.form = Form()
+        self.form = RequestForm()
         self._waiting = 0
         self._told_at = -math.inf
 
@@ -148,9 +148,9 @@ class Endpoints:
 
     async def call(
         self,
-        make: Callable[[Form], bytes],
+        make: Callable[[RequestForm], bytes],
         tokens: int,
-        heard: Heard | None = None,
+        heard: TextCallback | None = None,
         check: Check = lambda _reply: None,
         lost: Callable[[], None] = lambda: None,
     ) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ class Endpoints:
         """
         attempt = 0
         before = self._answered()
-        refused: dict[str, tuple[_Endpoint, float, Refused | LabellerUnreachable]] = {}
+        refused: dict[str, tuple[_Endpoint, float, RequestRefused | LabellerUnreachable]] = {}
         while True:
             sent = self.form.copy()
             sent.stream = sent.stream and heard is not None
@@ -175,11 +175,11 @@ class Endpoints:
             try:
                 reply = await self._post(endpoint, make(sent), heard if sent.stream else None)
                 found = self._read(endpoint, reply, started, sent, check)
-            except Oversized as error:
+            except ReplyTooLarge as error:
                 endpoint.lives()
                 lost()
-                raise Refused(str(error)) from error
-            except (Refused, LabellerUnreachable) as error:
+                raise RequestRefused(str(error)) from error
+            except (RequestRefused, LabellerUnreachable) as error:
                 # Another address may answer it: then it was not the request's fault.
                 refused[endpoint.url] = endpoint, started, error
                 if len(refused) < len(self._endpoints):
@@ -187,9 +187,11 @@ class Endpoints:
                 raise self._of_all(refused.values()) from None
             except TransportError as error:
                 why, wait = str(error), None
-                if not isinstance(error, Unsent):
+                if not isinstance(error, NotSent):
                     lost()
-                if isinstance(error, Silence):  # a connection that breaks says nothing of the load
+                if isinstance(
+                    error, ReplyTimeout
+                ):  # a connection that breaks says nothing of the load
                     endpoint.pace.pushed_back(None, started)
                     self._silent(endpoint)
             else:
@@ -210,7 +212,9 @@ class Endpoints:
             if attempt >= _FEW_ATTEMPTS and self._answered() == before:
                 raise self._unreachable(endpoint, f"{why} ({attempt} attempts)")
             if attempt >= _MANY_ATTEMPTS:
-                raise Refused(f"{self.redact(why)} ({attempt} attempts; others were answered)")
+                raise RequestRefused(
+                    f"{self.redact(why)} ({attempt} attempts; others were answered)"
+                )
             # Drawn: what failed together should not come back together.
             backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
             seconds = min(_LONGEST_WAIT, max(wait or 0.0, backoff))
@@ -235,7 +239,7 @@ class Endpoints:
         self._told_at = now
         wanted = f" (the server asks for {asked:,.0f} s)" if seconds < asked < _FOREVER else ""
         wanted = " (the server asks for years)" if asked >= _FOREVER else wanted
-        tell(
+        notify(
             self.redact(
                 f"{self._name} at {endpoint.url}: {why}. {counted(self._waiting, 'question')} "
                 f"waiting; the next try is in {seconds:.0f} s{wanted}. Ctrl-C stops."
@@ -244,13 +248,13 @@ class Endpoints:
 
     @staticmethod
     def _of_all(
-        refused: Iterable[tuple[_Endpoint, float, Refused | LabellerUnreachable]],
+        refused: Iterable[tuple[_Endpoint, float, RequestRefused | LabellerUnreachable]],
     ) -> Exception:
         """What it comes to that every address refuses a request: where one takes others, the
         request's own fault."""
         errors = []
         for endpoint, _, error in refused:
-            if isinstance(error, Refused):
+            if isinstance(error, RequestRefused):
                 endpoint.lives()
             errors.append(error)
         return min(errors, key=lambda one: isinstance(one, LabellerUnreachable))
@@ -260,7 +264,7 @@ class Endpoints:
         endpoint.fails(started, time.monotonic())
         if endpoint.rests and not endpoint.told:
             endpoint.told = True
-            tell(
+            notify(
                 f"{self._name} at {endpoint.url} refuses what another address answers, and is left "
                 f"alone (a question tries it now and then): {why}"
             )
@@ -268,7 +272,7 @@ class Endpoints:
     def _silent(self, endpoint: _Endpoint) -> None:
         endpoint.silences += 1
         if endpoint.silences == _SILENT:
-            tell(
+            notify(
                 self.redact(
                     f"{self._name} at {endpoint.url} is silent: {_SILENT} questions had no reply "
                     f"within {self._timeout:g} s (timeout in [judging]). They are asked again; "
@@ -285,13 +289,13 @@ class Endpoints:
         chosen.take(now)
         return chosen
 
-    async def _post(self, endpoint: _Endpoint, body: bytes, heard: Heard | None) -> Reply:
+    async def _post(self, endpoint: _Endpoint, body: bytes, heard: TextCallback | None) -> Reply:
         arrived = None if heard is None else Stream(heard).feed
-        sent = Posted(endpoint.target, endpoint.headers, body, self._timeout, arrived)
+        sent = PostRequest(endpoint.target, endpoint.headers, body, self._timeout, arrived)
         return await self._transport.post(sent)
 
     def _read(
-        self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form, check: Check
+        self, endpoint: _Endpoint, reply: Reply, started: float, sent: RequestForm, check: Check
     ) -> Mapping[str, Any] | _Retry | None:
         """The reply's object; or why to try again; or None where the request's form was lowered."""
         spent = rate_limit_wait(reply.headers)
@@ -301,7 +305,7 @@ class Endpoints:
             self._tell_of_waiting(endpoint, spent, seconds, "nothing is left of its rate limit")
         if reply.status == 200:
             pieces = is_stream(reply.headers)
-            parsed = joined(reply.body) if pieces else json_object(reply.body)
+            parsed = joined_reply(reply.body) if pieces else json_object(reply.body)
             if parsed is None:
                 what = "a reply that broke off" if pieces else "a body that is no JSON object"
                 return _Retry(f"HTTP 200 with {what}", None, lost=True)
@@ -329,7 +333,7 @@ class Endpoints:
             endpoint.lives()
             return None
         if reply.status in (400, 413, 422):
-            raise Refused(self.redact(why))
+            raise RequestRefused(self.redact(why))
         if reply.status in (408, 409, 425, 429) or reply.status >= 500:
             # This one is not waited out: the account has run dry.
             if reply.status == 429 and "insufficient_quota" in why:
@@ -341,7 +345,7 @@ class Endpoints:
         raise self._unreachable(endpoint, why)
 
     def _said(self, reply: Reply) -> str:
-        return message_of(reply, self._keys.values())
+        return error_message(reply, self._keys.values())
 
     def _answered(self) -> int:
         return sum(endpoint.answered for endpoint in self._endpoints)
@@ -354,7 +358,7 @@ class Endpoints:
 
     def redact(self, text: str) -> str:
         """``text`` without the keys; for messages, never for what a model says."""
-        return without_keys(text, self._keys.values())
+        return redact_keys(text, self._keys.values())
 
 
 def headers_for(key: str | None) -> dict[str, str]:

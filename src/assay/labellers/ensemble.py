@@ -1,8 +1,7 @@
-"""Several labellers, or several samples of one, that vote on every unit.
+"""Ensembles: several labellers, or several samples of one, vote on every unit.
 
-Each member's label stays in the ledger under the member's own key, so that members that labelled
-something before are not asked again, alone or in another ensemble. The joint label names the
-votes it rests on.
+Each member's label is in the ledger under the member's own key, so a member is not asked again when
+it serves alone or in another ensemble. The joint label lists the votes that it rests on.
 """
 
 from __future__ import annotations
@@ -32,8 +31,10 @@ from assay.tasks.voting import Rule, join, refusal
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """What one member said to one sample. ``verdict`` is None where its reply was unusable;
-    ``uid`` names its label in the ledger where it has one."""
+    """One member's verdict on one sample, or None if its reply was unusable.
+
+    ``uid`` is that of its label in the ledger, if it has one.
+    """
 
     member: int
     sample: int
@@ -42,11 +43,11 @@ class Ballot:
 
 
 class EnsembleLabeller(AskingLabeller, ByTask):
-    """Members that vote by a rule; ``weights`` are the members', in their order, and ``name`` is
-    the one in the folder's settings.
+    """Members that vote by a rule, with ``weights`` in the order of the members.
 
-    A joint label needs usable labels that hold more than half of all weight; else it is a failed
-    one. Raises ValueError for no members, or weights that do not fit or that the rule ignores.
+    ``name`` is the one in the folder's settings. A joint label needs usable votes with more than
+    half of all weight; otherwise it is a failed label. Raises ValueError if there are no members,
+    or if the weights do not fit or the rule ignores them.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         self._weights = tuple(weights or [1.0] * len(members))
 
     def renamed(self, name: str, members: Sequence[Labeller]) -> EnsembleLabeller:
-        """The same rule, weights and samples with other members."""
+        """An ensemble with the same rule, weights and samples, but other members."""
         weights = self._weights if self.rule is Rule.WEIGHTED else None
         return EnsembleLabeller(name, members, self.rule, weights, self.samples)
 
@@ -103,18 +104,18 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         return any(member.varies for member in self.members)
 
     def refusal(self, task: AnyTask) -> str | None:
-        """The first member's that cannot do it, or the rule's."""
+        """The refusal of the first member that cannot do the task, or of the rule."""
         refusals = (*(member.refusal(task) for member in self.members), refusal(task, self.rule))
         problem = next(filter(None, refusals), None)
         return f"ensemble:{self.name}: {problem}" if problem else None
 
     def asked(self, request: Request) -> list[Request]:
-        """The requests that each member gets for a joint one: a sample each."""
+        """The requests that each member gets for a joint one: one per sample."""
         repeats = range(self.samples)
         return [Request(request.task, request.unit, request.sample + n) for n in repeats]
 
     def keys(self, request: Request) -> list[tuple[int, int, str]]:
-        """(member, sample, key) of every label that the joint one rests on."""
+        """(member, sample, key) of every label that the joint label rests on."""
         asked = self.asked(request)
         return [
             (index, number, request_key(member, each))
@@ -133,18 +134,20 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         return sum(parts[1:], start=parts[0]).times(self.samples)
 
     async def label(self, request: Request) -> Outcome | None:
-        """Ask every member at once, without a ledger. None where a member has nothing to say."""
-        asked = list(product(enumerate(self.members), enumerate(self.asked(request))))
-        said = await asyncio.gather(*(member.label(each) for (_, member), (_, each) in asked))
+        """Ask all members side by side, without a ledger; None if a member has nothing to say."""
+        questions = list(product(enumerate(self.members), enumerate(self.asked(request))))
+        outcomes = await asyncio.gather(
+            *(member.label(each) for (_, member), (_, each) in questions)
+        )
         ballots = [
             Ballot(index, number, outcome.verdict)
-            for ((index, _), (number, _)), outcome in zip(asked, said, strict=True)
+            for ((index, _), (number, _)), outcome in zip(questions, outcomes, strict=True)
             if outcome is not None
         ]
-        return self.joint(request, ballots) if len(ballots) == len(asked) else None
+        return self.joint(request, ballots) if len(ballots) == len(questions) else None
 
     def from_labels(self, request: Request, labels: Mapping[str, Label]) -> Outcome | None:
-        """The joint outcome of members' labels by key; None while one of them is missing."""
+        """The joint outcome of the members' labels by key; None if one of them is missing."""
         ballots = []
         for index, number, key in self.keys(request):
             label = labels.get(key)
@@ -156,7 +159,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         return self.joint(request, ballots)
 
     def joint(self, request: Request, ballots: Sequence[Ballot]) -> Outcome:
-        """What the ballots come to, with all of them in the label's detail."""
+        """The outcome of the vote, with all ballots in its detail."""
         votes = [(one.verdict, self._weights[one.member]) for one in ballots if one.verdict]
         detail = {"votes": [self._shown(one) for one in ballots]}
         whole = sum(self._weights) * self.samples
@@ -183,7 +186,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
 
 
 def _check(weights: Sequence[float], members: int, rule: Rule) -> None:
-    """Here, as weights that cannot be summed or compared would fail once all votes were paid."""
+    """Check the weights now: unusable ones would fail only after all votes were paid for."""
     if len(weights) != members:
         raise ValueError(
             f"an ensemble needs a weight for each member: there are {members} members and "

@@ -1,4 +1,4 @@
-"""What requests to an OpenAI-compatible server look like: lowered as it refuses parts of them."""
+"""The features that requests to an OpenAI-compatible server use, reduced as it refuses some."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STREAM = re.compile(r"\bstream(?:ing|_options)?\b")
 
 
 class Mode(IntEnum):
-    """What the server is asked to constrain the reply to, from most to least."""
+    """How the server constrains the reply, from most to least."""
 
     SCHEMA = 0
     JSON = 1
@@ -28,10 +28,12 @@ class Mode(IntEnum):
 
 
 @dataclass(slots=True)
-class Form:
-    """What requests look like; lowered as the server refuses parts of it. ``old_parameters``:
-    ``max_tokens`` and ``temperature`` are understood. ``seed``: so is that. ``lengths``: so are
-    those of lists in schemas. ``stream``: replies come in pieces, where they are asked for so."""
+class RequestForm:
+    """Features that the server supports, as far as known.
+
+    ``old_parameters``: ``max_tokens`` and ``temperature``. ``seed``: the parameter. ``lengths``:
+    lengths of lists in schemas. ``stream``: streamed replies, if these are wanted.
+    """
 
     mode: Mode = Mode.SCHEMA
     old_parameters: bool = True
@@ -39,14 +41,17 @@ class Form:
     lengths: bool = True
     stream: bool = True
 
-    def copy(self) -> Form:
+    def copy(self) -> RequestForm:
         return replace(self)
 
-    def lower(self, reply: Reply, sent: Form) -> bool:
-        """After the refusal of a request sent as ``sent``, ask for less; False where its form was
-        not what the server minded. Another request may have lowered the form meanwhile."""
-        message = message_of(reply).casefold()
-        # No other form makes it shorter, though such messages name max_tokens and the like.
+    def lower(self, reply: Reply, sent: RequestForm) -> bool:
+        """After the refusal of a request of form ``sent``, drop the feature that was refused.
+
+        Returns False if the refusal was not about the form. Another request may have reduced this
+        form meanwhile.
+        """
+        message = error_message(reply).casefold()
+        # The prompt is too long, which no form changes, though such messages name max_tokens.
         if any(word in message for word in _LENGTH_WORDS):
             return False
         if sent.stream and _STREAM.search(message):
@@ -67,8 +72,8 @@ class Form:
         return False
 
 
-def message_of(reply: Reply, keys: Iterable[str] = ()) -> str:
-    """What an error reply says, without keys and shortened."""
+def error_message(reply: Reply, keys: Iterable[str] = ()) -> str:
+    """The message of an error reply, shortened and without keys."""
     body = json_object(reply.body)
     error: Any = (body or {}).get("error", body)
     if isinstance(error, dict):

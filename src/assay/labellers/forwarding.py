@@ -1,4 +1,4 @@
-"""Labellers that ask other labellers, and are open while these are."""
+"""Base classes of labellers that ask other labellers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assay.model.labels import LabellerId
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Messages
 
-Said = TypeVar("Said")
+T = TypeVar("T")
 
 
 class AskingLabeller:
-    """Asks ``others``."""
+    """Asks ``others``, which it opens and closes."""
 
     def __init__(self, others: Sequence[Labeller]) -> None:
         self._others = tuple(others)
@@ -31,7 +31,7 @@ class AskingLabeller:
 
 
 class ForwardingLabeller(AskingLabeller):
-    """Stands before ``inner``, which does all that a class does not do itself and has all other
+    """Wraps ``inner`` and forwards everything that a subclass does not do itself, including other
     attributes (a price, thresholds). Implements :class:`assay.labellers.base.Labeller`."""
 
     def __init__(self, inner: Labeller) -> None:
@@ -43,33 +43,33 @@ class ForwardingLabeller(AskingLabeller):
             raise AttributeError(name)
         return getattr(self.inner, name)
 
-    def _told(self, name: str, ask: Callable[[Labeller], Said]) -> Said:
-        """What ``inner`` says when it is asked for ``name``."""
+    def _forward(self, name: str, ask: Callable[[Labeller], T]) -> T:
+        """The answer of ``inner`` for the member ``name``; subclasses may check it."""
         return ask(self.inner)
 
     @property
     def id(self) -> LabellerId:
-        return self._told("id", lambda inner: inner.id)
+        return self._forward("id", lambda inner: inner.id)
 
     @property
     def concurrency(self) -> int:
-        return self._told("concurrency", lambda inner: inner.concurrency)
+        return self._forward("concurrency", lambda inner: inner.concurrency)
 
     @property
     def varies(self) -> bool:
-        return bool(self._told("varies", lambda inner: inner.varies))
+        return bool(self._forward("varies", lambda inner: inner.varies))
 
     def refusal(self, task: AnyTask) -> str | None:
-        return self._told("refusal", lambda inner: inner.refusal(task))
+        return self._forward("refusal", lambda inner: inner.refusal(task))
 
     def rendered(self, request: Request) -> bytes:
-        return self._told("rendered", lambda inner: inner.rendered(request))
+        return self._forward("rendered", lambda inner: inner.rendered(request))
 
     def preview(self, request: Request) -> Messages:
-        return self._told("preview", lambda inner: inner.preview(request))
+        return self._forward("preview", lambda inner: inner.preview(request))
 
     def estimate(self, request: Request) -> Estimate:
-        return self._told("estimate", lambda inner: inner.estimate(request))
+        return self._forward("estimate", lambda inner: inner.estimate(request))
 
     async def label(self, request: Request) -> Outcome | None:
         return await self.inner.label(request)

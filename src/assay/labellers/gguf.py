@@ -18,11 +18,11 @@ from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assay.labellers.gguf_header import GgufHeader, read_header
-from assay.labellers.streams import Heard
-from assay.model.confined import Confined, Raised
+from assay.labellers.streams import TextCallback
+from assay.model.confined import ConfinedFunction, FunctionError
 from assay.model.errors import SettingsError
-from assay.model.extras import brought
-from assay.model.locking import PassingFolder
+from assay.model.extras import import_extra
+from assay.model.locking import TemporaryFolder
 from assay.tasks.rendering import Messages
 
 TOP = 100
@@ -97,7 +97,7 @@ class Prompter:
         except (TemplateError, RecursionError) as error:
             raise SettingsError(f"The chat template of {source} cannot be read: {error}") from error
         self._what = f"The chat template of {source}"
-        self._render = Confined("assay.labellers.chat_template:rendered")
+        self._render = ConfinedFunction("assay.labellers.chat_template:render_chat")
         # The longest first: a token may begin with another.
         self._special = sorted(header.special, key=len, reverse=True)
         self._frames: dict[tuple[str, ...], list[int | list[int | str]]] = {}
@@ -107,7 +107,7 @@ class Prompter:
         texts = [message["content"] for message in messages]
         try:
             frame = self._frame(tuple(message["role"] for message in messages))
-        except (Raised, ValueError) as error:
+        except (FunctionError, ValueError) as error:
             raise EngineFailure(f"the model's chat template fails: {error}") from error
         pieces: list[int | str] = []
         for part in frame:
@@ -181,7 +181,7 @@ class GgufEngine:
         llama = backend()
         self.context = context
         self._prompter = Prompter(read_header(path), str(path))
-        self._folder = PassingFolder("llm")
+        self._folder = TemporaryFolder("llm")
         try:
             self._server = llama.Server(
                 _parameters(llama, path, context, threads or usable_cores(), self._folder.path)
@@ -218,7 +218,7 @@ class GgufEngine:
         *,
         temperature: float = 0.0,
         seed: int = 1,
-        heard: Heard | None = None,
+        heard: TextCallback | None = None,
     ) -> Completion:
         """Let the model write on after ``prefill``: the most probable token each time, or one drawn
         with ``seed`` where ``temperature`` is above 0.
@@ -244,7 +244,7 @@ class GgufEngine:
         prompt: list[int | str],
         max_tokens: int,
         extra: Mapping[str, Any],
-        heard: Heard | None = None,
+        heard: TextCallback | None = None,
     ) -> Mapping[str, Any]:
         if self._server is None:
             raise EngineFailure("the model has been closed")
@@ -273,7 +273,7 @@ class GgufEngine:
         return reply
 
 
-def _in_pieces(server: Any, body: Mapping[str, Any], heard: Heard) -> Mapping[str, Any]:
+def _in_pieces(server: Any, body: Mapping[str, Any], heard: TextCallback) -> Mapping[str, Any]:
     """A completion as it would have come in one piece, told of while it is written."""
     text = ""
     last: Mapping[str, Any] = {}
@@ -299,7 +299,7 @@ def usable_cores() -> int:
 
 def backend() -> Any:
     """The module of llama.cpp. Raises PrerequisiteError where it is missing."""
-    return brought("xllamacpp", "Embedded language models need llama.cpp", "language-models")
+    return import_extra("xllamacpp", "Embedded language models need llama.cpp", "language-models")
 
 
 def _parameters(llama: Any, path: Path, context: int, threads: int, folder: Path) -> Any:

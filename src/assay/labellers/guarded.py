@@ -1,4 +1,4 @@
-"""A guard around a labeller of a user's own: what it says is checked before it is relied on."""
+"""A wrapper around a user's own labeller that checks everything it returns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
-from assay.labellers.forwarding import ForwardingLabeller, Said
+from assay.labellers.forwarding import ForwardingLabeller, T
 from assay.model.errors import AssayError, LabellerFailed, SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.model.secrets import secret_in, secret_told, without_keys
+from assay.model.secrets import redact_keys, secret_in, secret_message
 from assay.tasks.base import AnyTask, canonical
 from assay.tasks.rendering import Messages
 
@@ -31,15 +31,15 @@ _PROMISED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "preview": ((tuple, list), "a tuple of messages with role and content"),
     "estimate": ((Estimate,), "an Estimate"),
 }
-"""What methods return."""
+"""Return types of the methods."""
 
 
 class GuardedLabeller(ForwardingLabeller):
-    """A labeller of a user's own, of which every answer is checked before anybody relies on it.
+    """A user's own labeller, with every return value checked.
 
-    What it raises while it labels becomes LabellerFailed, as a function's does; what it
-    raises elsewhere, and what it returns against the protocol, a SettingsError. Errors of
-    Assay's own pass. All further attributes are those of the labeller (:func:`behind`).
+    An exception while it labels becomes LabellerFailed, as with a function. An exception elsewhere,
+    or a return value that breaks the protocol, becomes a SettingsError. Assay's own errors pass
+    through. Other attributes are those of the labeller (:func:`unwrapped`).
     """
 
     def __init__(self, spec: str, labeller: Any) -> None:
@@ -56,7 +56,7 @@ class GuardedLabeller(ForwardingLabeller):
 
     @property
     def concurrency(self) -> int:
-        return at_once(self._spec, super().concurrency)
+        return checked_concurrency(self._spec, super().concurrency)
 
     def preview(self, request: Request) -> Messages:
         messages = super().preview(request)
@@ -65,108 +65,109 @@ class GuardedLabeller(ForwardingLabeller):
                 raise self._wrong("preview", _PROMISED["preview"][1], message)
         return tuple(messages)
 
-    def _told(self, name: str, ask: Callable[[Labeller], Said]) -> Said:
-        with turned(partial(self._raised, name)):
-            said = super()._told(name, ask)
+    def _forward(self, name: str, ask: Callable[[Labeller], T]) -> T:
+        with errors_as(partial(self._raised, name)):
+            returned = super()._forward(name, ask)
         kinds, what = _PROMISED.get(name, ((object,), ""))
-        if not isinstance(said, kinds):
-            raise self._wrong(name, what, said)
-        return said
+        if not isinstance(returned, kinds):
+            raise self._wrong(name, what, returned)
+        return returned
 
     async def label(self, request: Request) -> Outcome | None:
-        with turned(partial(unreachable, self._spec)):
-            # A request of its own: what is done to its content must not reach the ledger.
-            said: Any = self.inner.label(replace(request))
-            is_async = inspect.isawaitable(said)
+        with errors_as(partial(labeller_failed, self._spec)):
+            # A copy: changes that the labeller makes to the content must not reach the ledger.
+            outcome: Any = self.inner.label(replace(request))
+            is_async = inspect.isawaitable(outcome)
             if is_async:
-                said = await said
+                outcome = await outcome
         if not is_async:
             raise SettingsError(
                 f"The labeller '{self._spec}': its 'label' is not async. Write 'async def label'."
             )
-        if said is None:
+        if outcome is None:
             return None
-        if not isinstance(said, Outcome):
-            raise self._wrong("label", "an Outcome or None", said)
-        fault = _fault(said, request.task)
+        if not isinstance(outcome, Outcome):
+            raise self._wrong("label", "an Outcome or None", outcome)
+        fault = _fault(outcome, request.task)
         if fault is not None:
             raise SettingsError(f"The labeller '{self._spec}': its 'label' returned {fault}")
-        problem = said.verdict and request.task.check(request.unit, said.verdict)
+        problem = outcome.verdict and request.task.check(request.unit, outcome.verdict)
         if problem:
             why = f"the verdict does not fit: {problem}"
-            return replace(said, status=Status.FAILED, verdict=None, error=why, suspect=True)
-        return replace(said, error=without_keys(said.error)) if said.error else said
+            return replace(outcome, status=Status.FAILED, verdict=None, error=why, suspect=True)
+        return replace(outcome, error=redact_keys(outcome.error)) if outcome.error else outcome
 
     async def __aenter__(self) -> Self:
-        await self._passed("__aenter__")
+        await self._open_or_close("__aenter__")
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
         try:
-            await self._passed("__aexit__", *raised)
+            await self._open_or_close("__aexit__", *raised)
         except AssayError:
-            if raised[1] is None:  # what ended the run is the news, not what came after it
+            if raised[1] is None:  # the error that ended the run matters, not the one after it
                 raise
 
-    async def _passed(self, name: str, *given: Any) -> None:
-        """Open or close the labeller, where it has anything to open or close."""
+    async def _open_or_close(self, name: str, *args: Any) -> None:
+        """Open or close the labeller, if it is a context manager."""
         if not hasattr(self.inner, name):
             return
-        with turned(partial(self._raised, name)):
-            await getattr(self.inner, name)(*given)
+        with errors_as(partial(self._raised, name)):
+            await getattr(self.inner, name)(*args)
 
-    def _wrong(self, name: str, what: str, said: Any) -> SettingsError:
+    def _wrong(self, name: str, what: str, returned: Any) -> SettingsError:
         return SettingsError(
-            f"The labeller '{self._spec}': its '{name}' returned {shown(said)}. "
+            f"The labeller '{self._spec}': its '{name}' returned {describe_value(returned)}. "
             f"It must return {what}."
         )
 
     def _raised(self, name: str, error: BaseException) -> SettingsError:
         return SettingsError(
-            f"The labeller '{self._spec}': its '{name}' raised {told(error)}. Correct it there."
+            f"The labeller '{self._spec}': its '{name}' raised {error_text(error)}. "
+            "Correct it there."
         )
 
 
-def behind(labeller: Labeller) -> Labeller:
-    """The labeller behind its guard, which tells what kind it is: one of a user's own may derive
-    from one of Assay's."""
+def unwrapped(labeller: Labeller) -> Labeller:
+    """The labeller without its guard, for checks of its class: a user's own may derive from
+    Assay's."""
     return labeller.inner if isinstance(labeller, GuardedLabeller) else labeller
 
 
-def at_once(spec: str, number: Any) -> int:
+def checked_concurrency(spec: str, number: Any) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise SettingsError(
-            f"The labeller '{spec}': its 'concurrency' is {shown(number)}. It must be a whole "
-            "number of 1 or more."
+            f"The labeller '{spec}': its 'concurrency' is {describe_value(number)}. It must be a "
+            "whole number of 1 or more."
         )
     return number
 
 
 def _checked_id(spec: str, found: Any) -> LabellerId:
-    """The id with its params as they come back from the ledger (a tuple comes as a list)."""
+    """The id with its params as the ledger returns them (tuples become lists)."""
     where = f"The labeller '{spec}': its 'id'"
     cure = 'Give LabellerId("my-name", "custom", {…}), with params of plain JSON.'
     if not isinstance(found, LabellerId):
-        raise SettingsError(f"{where} is {shown(found)}, no LabellerId. {cure}")
+        raise SettingsError(f"{where} is {describe_value(found)}, no LabellerId. {cure}")
     if not all(isinstance(part, str) and part for part in (found.name, found.kind)):
         raise SettingsError(f"{where} has a name or kind that is no text, or empty. {cure}")
     if not isinstance(found.params, Mapping):
-        raise SettingsError(f"{where} has params that are {shown(found.params)}. {cure}")
+        raise SettingsError(f"{where} has params that are {describe_value(found.params)}. {cure}")
     try:
         name, kind, params = orjson.loads(canonical([found.name, found.kind, dict(found.params)]))
     except TypeError as error:
         raise SettingsError(f"{where} has parts that are not JSON: {error}. {cure}") from error
     secret = secret_in([name, params])
     if secret is not None:
-        raise SettingsError(f"{where}: {secret_told(secret)}")
+        raise SettingsError(f"{where}: {secret_message(secret)}")
     return LabellerId(name, kind, params)
 
 
 def _fault(outcome: Outcome, task: AnyTask) -> str | None:
-    """What is wrong with an outcome that does not keep to what Outcome promises, and the cure."""
+    """What is wrong with an outcome, and the cure; None if nothing is."""
     failed = outcome.status is Status.FAILED
     if not isinstance(outcome.status, Status):
-        return f"the status {shown(outcome.status)}. Give Status.OK or Status.FAILED."
+        return f"the status {describe_value(outcome.status)}. Give Status.OK or Status.FAILED."
     if failed and outcome.verdict is not None:
         return "a failed Outcome with a verdict. Leave the verdict out, or give Status.OK."
     if failed and not (isinstance(outcome.error, str) and outcome.error):
@@ -178,11 +179,11 @@ def _fault(outcome: Outcome, task: AnyTask) -> str | None:
         )
     if not failed and not isinstance(outcome.verdict, task.verdict):
         return (
-            f"the verdict {shown(outcome.verdict)} for {task.name}, no {task.verdict.__name__}. "
-            "Make it with request.task.verdict(…)."
+            f"the verdict {describe_value(outcome.verdict)} for {task.name}, no "
+            f"{task.verdict.__name__}. Make it with request.task.verdict(…)."
         )
     if not isinstance(outcome.error, str | None):
-        return f"the error {shown(outcome.error)}. It must be a text or None."
+        return f"the error {describe_value(outcome.error)}. It must be a text or None."
     for name, number, kind in (
         ("tokens_in", outcome.tokens_in, int),
         ("tokens_out", outcome.tokens_out, int),
@@ -192,9 +193,9 @@ def _fault(outcome: Outcome, task: AnyTask) -> str | None:
         if number is not None and not (
             isinstance(number, kind) and math.isfinite(number) and number >= 0
         ):
-            return f"{name} = {shown(number)}. Give a number of 0 or more, or None."
+            return f"{name} = {describe_value(number)}. Give a number of 0 or more, or None."
     if not isinstance(outcome.detail, Mapping):
-        return f"the detail {shown(outcome.detail)}. It must be a dict of plain JSON."
+        return f"the detail {describe_value(outcome.detail)}. It must be a dict of plain JSON."
     try:
         orjson.dumps(outcome.detail)  # as the ledger does
     except TypeError as error:
@@ -203,9 +204,11 @@ def _fault(outcome: Outcome, task: AnyTask) -> str | None:
 
 
 @contextmanager
-def turned(into: Callable[[BaseException], AssayError], *but: type[Exception]) -> Iterator[None]:
-    """Run a user's code: what it raises becomes an error of ours. Assay's own pass, what stops a
-    run from outside (Ctrl-C, a task that is cancelled), and ``but``."""
+def errors_as(into: Callable[[BaseException], AssayError], *but: type[Exception]) -> Iterator[None]:
+    """Run a user's code, with its exceptions converted by ``into``.
+
+    Assay's own errors pass through, as do interruptions (Ctrl-C, a cancelled task) and ``but``.
+    """
     passing: tuple[type[Exception], ...] = (AssayError, *but)
     try:
         yield
@@ -215,14 +218,14 @@ def turned(into: Callable[[BaseException], AssayError], *but: type[Exception]) -
         raise into(error) from error
 
 
-def unreachable(spec: str, error: BaseException) -> LabellerFailed:
-    return LabellerFailed(f"{spec} raised {told(error)}")
+def labeller_failed(spec: str, error: BaseException) -> LabellerFailed:
+    return LabellerFailed(f"{spec} raised {error_text(error)}")
 
 
-def told(error: BaseException) -> str:
-    """An exception in words, with where it was raised: that is all a person sees of it."""
+def error_text(error: BaseException) -> str:
+    """An exception in words, with the place where it was raised; the user sees no more of it."""
     text = f"{type(error).__name__}: {error}".rstrip(": ")
-    if isinstance(error, SyntaxError):  # names its place itself
+    if isinstance(error, SyntaxError):  # its text names the place
         return text
     frames = [
         frame
@@ -231,13 +234,13 @@ def told(error: BaseException) -> str:
     ]
     if not frames:
         return text
-    # The user's own line, and not the one in some library that it called.
+    # The line in the user's own file, not in a library that it called.
     line = max(n for n, frame in enumerate(frames) if frame.filename == frames[0].filename)
     return f"{text} ({Path(frames[0].filename).name}, line {frames[line].lineno})"
 
 
-def shown(value: Any) -> str:
-    """A value that should be another, in words; its repr may be a user's code, and fail too."""
+def describe_value(value: Any) -> str:
+    """A wrong value, in words; its repr may be user code that fails too."""
     if inspect.iscoroutine(value):
         value.close()  # nobody will await it
         return "a coroutine (it is 'async def')"

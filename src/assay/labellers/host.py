@@ -1,7 +1,7 @@
-"""Where a labeller answers that is made elsewhere: in another process, or on another machine.
+"""A host: answers questions in another process or on another machine.
 
-Blocks of questions come in as bytes, and what came of each goes back as bytes. Nothing is written
-here. No key travels: the labeller is made with those of the environment that it runs in.
+It receives blocks of questions as bytes and returns the outcomes as bytes; it writes nothing. Keys
+are never sent: the labeller is made with those of the host's own environment.
 """
 
 from __future__ import annotations
@@ -26,28 +26,30 @@ from assay.model.errors import (
     SettingsError,
 )
 from assay.model.labels import LabellerId, Status
-from assay.model.places import TRUSTED
+from assay.model.paths import TRUSTED_FOLDERS
 from assay.model.version import __version__
 from assay.tasks.base import AnyTask, Unit, Verdict, canonical, content_hash
 from assay.tasks.registry import REGISTRY
 from assay.tasks.rendering import Messages, Renderer
 
-# The first that fits travels: what derives from one of these, such as LabellerFailed, as that one.
+# Errors are sent as the first class that fits; LabellerFailed, for example, as its base class.
 _ERRORS = (LabellerUnreachable, PrerequisiteError, SettingsError, AssayError)
 
 
-def identity(labeller: LabellerId) -> str:
-    """What tells whether a labeller elsewhere is the same: its labels have the same keys, and are
-    read from replies by the same Assay."""
+def labeller_digest(labeller: LabellerId) -> str:
+    """A hash that is equal for labellers whose labels have the same keys, under the same version of
+    Assay."""
     known = [__version__, labeller.name, labeller.kind, dict(labeller.params)]
     return content_hash(canonical(known))
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a labeller is made again elsewhere. ``identity`` is that of the one that it must be,
-    ``trusted`` the places outside of ``folder`` that files may lie in; with a ``task`` it is the
-    labeller of that one."""
+    """How to make a labeller again on a host.
+
+    ``identity`` is the one that it must have, ``trusted`` are the folders outside ``folder`` that
+    files may be in, and ``task`` selects the labeller's variant for a task.
+    """
 
     spec: str
     folder: Path
@@ -58,24 +60,26 @@ class Recipe:
 
     @property
     def name(self) -> tuple[str, str]:
-        """What tells one recipe from another."""
+        """Distinguishes recipes."""
         return self.spec, self.identity
 
     @classmethod
-    def of(cls, made: Labeller, spec: str, folder: Path, options: LabellerOptions) -> Recipe:
-        """How ``made`` is made again, alone on a processor."""
+    def of(cls, labeller: Labeller, spec: str, folder: Path, options: LabellerOptions) -> Recipe:
+        """The recipe of ``labeller``, with a single processor thread."""
         alone = replace(options, fetching=None, threads=1)
-        return cls(spec, folder.resolve(), alone, identity(made.id), TRUSTED.get())
+        return cls(
+            spec, folder.resolve(), alone, labeller_digest(labeller.id), TRUSTED_FOLDERS.get()
+        )
 
-    def for_task(self, made: Labeller, task: AnyTask) -> Recipe:
-        """How the labeller of a task is made again."""
-        return replace(self, identity=identity(made.id), task=task.name)
+    def for_task(self, labeller: Labeller, task: AnyTask) -> Recipe:
+        """The recipe of ``labeller``, the variant for a task."""
+        return replace(self, identity=labeller_digest(labeller.id), task=task.name)
 
 
 @dataclass(frozen=True, eq=False)
 class _GivenPrompts(Renderer):
-    """Chat prompts as they were rendered where questions are planned, whose folder need not be
-    here; ``given`` by the id of the unit."""
+    """Chat prompts that the planning process has rendered, as its folder may not exist here;
+    ``given`` is keyed by the unit's ``id()``."""
 
     given: dict[int, Messages] = field(default_factory=dict)
 
@@ -85,7 +89,7 @@ class _GivenPrompts(Renderer):
 
 
 class Host:
-    """A labeller made of a recipe, and what it answers to blocks. One event loop uses it."""
+    """Answers blocks of questions with a labeller made from a recipe; for one event loop only."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -94,26 +98,26 @@ class Host:
         self._open = AsyncExitStack()
 
     async def ready(self) -> None:
-        """Return: who hears of it knows that the host is there."""
+        """Return, which shows the caller that the host is running."""
 
     async def answer(self, block: bytes) -> bytes:
-        """What comes of each question of a block, and what a person should know."""
+        """The outcome of each question of a block, and messages for the user."""
         notes: list[str] = []
         WATCH.set(Watch(note=notes.append))
-        TRUSTED.set(self._recipe.trusted)
+        TRUSTED_FOLDERS.set(self._recipe.trusted)
         rows = orjson.loads(block)
         try:
-            labeller = await self._made()
+            labeller = await self._get_labeller()
         except AssayError as error:
-            said: Sequence[Any] = [_error(error)] * len(rows)
+            outcomes: Sequence[Any] = [_error(error)] * len(rows)
         else:
-            said = await asyncio.gather(*(self._asked(labeller, *row) for row in rows))
-        return orjson.dumps([said, notes])
+            outcomes = await asyncio.gather(*(self._answer_one(labeller, *row) for row in rows))
+        return orjson.dumps([outcomes, notes])
 
     async def close(self) -> None:
         await self._open.aclose()
 
-    async def _made(self) -> Labeller:
+    async def _get_labeller(self) -> Labeller:
         if self._labeller is None:
             recipe = self._recipe
             labeller = make_labeller(
@@ -121,7 +125,7 @@ class Host:
             )
             if recipe.task:
                 labeller = for_task(labeller, REGISTRY[recipe.task])
-            if identity(labeller.id) != recipe.identity:
+            if labeller_digest(labeller.id) != recipe.identity:
                 raise SettingsError(
                     f"{labeller.id.name} is another labeller where it is to answer (on "
                     f"{platform.node()}) than where the questions are planned: have the same "
@@ -130,7 +134,7 @@ class Host:
             self._labeller = await self._open.enter_async_context(labeller)
         return self._labeller
 
-    async def _asked(
+    async def _answer_one(
         self,
         labeller: Labeller,
         task: str,
@@ -150,8 +154,8 @@ class Host:
             self._renderer.given.pop(id(request.unit), None)
 
 
-def question(request: Request, messages: Messages) -> list[Any]:
-    """A request as blocks hold it, with its prompts where they were rendered."""
+def pack_question(request: Request, messages: Messages) -> list[Any]:
+    """A request as an item of a block, with its prompts if they are rendered."""
     return [request.task.name, request.content, request.sample, messages]
 
 
@@ -163,18 +167,17 @@ def _error(error: AssayError) -> dict[str, str]:
 def _packed(outcome: Outcome | None) -> dict[str, Any] | None:
     if outcome is None:
         return None
-    given = outcome.verdict
-    verdict = None if given is None else given.model_dump(mode="json")
+    verdict = None if outcome.verdict is None else outcome.verdict.model_dump(mode="json")
     return {one.name: getattr(outcome, one.name) for one in fields(outcome)} | {"verdict": verdict}
 
 
-def unpacked(said: Any, verdict: type[Verdict]) -> Outcome | None:
-    """What a host said of a question. Raises the AssayError that it met."""
-    if said is None:
+def unpack_outcome(answer: Any, verdict: type[Verdict]) -> Outcome | None:
+    """The outcome in a host's answer. Raises the AssayError that the host met."""
+    if answer is None:
         return None
-    if "raised" in said:
-        kind = next(each for each in _ERRORS if each.__name__ == said["raised"])
-        raise kind(said["text"])
-    given = said["verdict"]
-    made = None if given is None else verdict.model_validate(given)
-    return Outcome(**said | {"status": Status(said["status"]), "verdict": made})
+    if "raised" in answer:
+        kind = next(each for each in _ERRORS if each.__name__ == answer["raised"])
+        raise kind(answer["text"])
+    values = answer["verdict"]
+    made = None if values is None else verdict.model_validate(values)
+    return Outcome(**answer | {"status": Status(answer["status"]), "verdict": made})

@@ -1,10 +1,8 @@
-"""A labeller whose questions are answered elsewhere, by several hosts of the same labeller: in
-processes of this machine (:mod:`assay.labellers.processes`) or on a cluster
-(:mod:`assay.labellers.on_ray`).
+"""A labeller that answers on several hosts: in processes of this machine
+(:mod:`assay.labellers.processes`) or on a cluster (:mod:`assay.labellers.on_ray`).
 
-Whoever plans and whoever writes stays here. Hosts get blocks of questions and give back what came
-of each; a block that a lost host had is answered by its successor, and what was answered twice is
-kept once.
+Planning and writing stay in this process. Hosts get blocks of questions and return the outcomes. If
+a host is lost, its successor answers its blocks; what was answered twice is stored once.
 """
 
 from __future__ import annotations
@@ -21,65 +19,67 @@ import orjson
 
 from assay.labellers.base import ByTask, Labeller, Outcome, Request, for_task
 from assay.labellers.forwarding import ForwardingLabeller
-from assay.labellers.host import Recipe, question, unpacked
+from assay.labellers.host import Recipe, pack_question, unpack_outcome
 from assay.labellers.spec import LabellerOptions
-from assay.labellers.watch import idling, tell
+from assay.labellers.watch import idling, notify
 from assay.model.errors import AssayError
 from assay.tasks.base import AnyTask
 from assay.tasks.registry import REGISTRY
 
 BLOCK = 256
-"""Most questions that are sent to a host together."""
-UNDER_WAY = 2
-"""Most blocks that a host has at once: while one comes back, another is being answered."""
-_READY = 4  # blocks that wait for the next host, at most
-_PATIENCE = 15.0  # seconds without any host that nothing is said about
-_SILENCE = 300.0  # seconds without any answer, which come a block at a time, and what is said of it
+"""Most questions in a block."""
+BLOCKS_PER_HOST = 2
+"""Most blocks that a host has at a time: while one is returned, another is being answered."""
+_READY = 4  # most blocks that wait for the next free host
+_PATIENCE = 15.0  # seconds without any host before the user is told
+_SILENCE = 300.0  # seconds without any answer (a whole block) before the user is told
 
 
-class Remote(Protocol):
-    """A host as it is seen from here."""
+class RemoteHost(Protocol):
+    """A host as seen from this process."""
 
     async def ready(self) -> None:
-        """Once it can answer. Raises LabellerUnreachable where it never will."""
+        """Return once it can answer. Raises LabellerUnreachable if it never will."""
 
     async def answer(self, block: bytes) -> bytes:
-        """What :meth:`assay.labellers.host.Host.answer` says. Raises LabellerUnreachable where it
-        is lost, and those who took its place."""
+        """The answer of :meth:`assay.labellers.host.Host.answer`. Raises LabellerUnreachable if the
+        host and its successors are lost."""
 
 
 class Hosting(ABC):
-    """Where labellers are hosted. Use as a context manager: what it has started ends with it."""
+    """A place for hosts. Use as a context manager, which ends what was started."""
 
     kinds: frozenset[str]
-    """The kinds of SPEC whose labellers are hosted; others answer where questions are planned."""
+    """The kinds of SPEC whose labellers are hosted; others answer in this process."""
     option: str
-    """The option that asks for it."""
+    """The command-line option for it."""
     used = False
-    """Whether there was such a labeller."""
+    """Whether any labeller was hosted."""
 
     @abstractmethod
     def count(self, recipe: Recipe) -> int:
-        """How many hosts a labeller has."""
+        """The number of hosts of a labeller."""
 
     @abstractmethod
-    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
-        """The hosts of a labeller, made when they are first asked for."""
+    def hosts(self, recipe: Recipe) -> Sequence[RemoteHost]:
+        """The hosts of a labeller, started at the first call."""
 
-    def hosted(self, made: Labeller, spec: str, folder: Path, options: LabellerOptions) -> Labeller:
-        """``made`` (of ``spec``, for a folder), answering at its hosts, if its kind does."""
+    def hosted(
+        self, labeller: Labeller, spec: str, folder: Path, options: LabellerOptions
+    ) -> Labeller:
+        """The labeller of ``spec``, answering on hosts if its kind is hosted."""
         if spec.partition(":")[0] not in self.kinds:
-            return made
+            return labeller
         self.used = True
-        return HostedLabeller(made, Recipe.of(made, spec, folder, options), self)
+        return HostedLabeller(labeller, Recipe.of(labeller, spec, folder, options), self)
 
     def room(self) -> str:
-        """What hosts may be waiting for, in a sentence."""
+        """A sentence about what hosts may be waiting for."""
         return ""
 
     @abstractmethod
     def close(self) -> None:
-        """End what was started."""
+        """End everything that was started."""
 
     def __enter__(self) -> Self:
         return self
@@ -98,23 +98,23 @@ class _Waiting:
 
 @dataclass(slots=True)
 class _Seat:
-    """A host, and how many blocks it has."""
+    """A host and the number of its blocks."""
 
-    host: Remote
+    host: RemoteHost
     busy: int = 0
 
 
 @dataclass
 class _Loop:
-    """What is bound to the event loop of one run."""
+    """State bound to the event loop of one run."""
 
     waiting: deque[_Waiting] = field(default_factory=deque)
     seats: list[_Seat] = field(default_factory=list)
     coming: int = 0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     scheduled: bool = False
-    came: int = 0  # blocks
-    lost: set[str] = field(default_factory=set)  # what was told of hosts that never came
+    answered: int = 0  # blocks
+    lost: set[str] = field(default_factory=set)  # messages shown about hosts that failed to start
 
     def join(self, job: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(job)
@@ -123,8 +123,10 @@ class _Loop:
 
 
 class HostedLabeller(ForwardingLabeller, ByTask):
-    """``inner``, answering at the hosts that ``hosting`` has for it. Questions of tasks that are
-    not Assay's own are answered by ``inner`` itself: no host knows them."""
+    """``inner``, answering on the hosts of ``hosting``.
+
+    Tasks that are not Assay's own are unknown to hosts; ``inner`` itself answers them.
+    """
 
     def __init__(self, inner: Labeller, recipe: Recipe, hosting: Hosting) -> None:
         super().__init__(inner)
@@ -141,7 +143,7 @@ class HostedLabeller(ForwardingLabeller, ByTask):
     @property
     def concurrency(self) -> int:
         count = self._hosting.count(self._recipe)
-        return (UNDER_WAY * count + min(count, _READY)) * BLOCK
+        return (BLOCKS_PER_HOST * count + min(count, _READY)) * BLOCK
 
     async def __aenter__(self) -> Self:
         self._loop = _Loop()
@@ -157,19 +159,20 @@ class HostedLabeller(ForwardingLabeller, ByTask):
         if REGISTRY.get(request.task.name) is not request.task:
             return await self.inner.label(request)
         loop, now = self._loop, asyncio.get_running_loop()
-        chat = self._recipe.spec.partition(":")[0] != "embedded"  # whose questions hang on answers
-        row = question(request, self.inner.preview(request) if chat else ())
+        # An embedded model asks follow-up questions, so it has no fixed prompt.
+        chat = self._recipe.spec.partition(":")[0] != "embedded"
+        row = pack_question(request, self.inner.preview(request) if chat else ())
         one = _Waiting(request, row, now.create_future(), now.create_future())
         loop.waiting.append(one)
         if not loop.scheduled:
             loop.scheduled = True
-            now.call_soon(self._send)  # with those asked in the same turn of the loop
+            now.call_soon(self._send)  # together with questions of the same loop iteration
         with idling():
             await one.sent
         return await one.answer
 
     def _send(self) -> None:
-        """Give what waits to hosts that can take another block."""
+        """Send waiting questions to hosts that can take another block."""
         loop = self._loop
         loop.scheduled = False
         if not loop.seats and not loop.coming:
@@ -177,9 +180,9 @@ class HostedLabeller(ForwardingLabeller, ByTask):
                 loop.coming += 1
                 loop.join(self._seat(host))
             loop.join(self._tell_of_silence())
-        while loop.waiting and (free := sum(UNDER_WAY - seat.busy for seat in loop.seats)):
+        while loop.waiting and (free := sum(BLOCKS_PER_HOST - seat.busy for seat in loop.seats)):
             seat = min(loop.seats, key=lambda one: one.busy)
-            # Shared out evenly: where little waits no host has all of it while others have none.
+            # Divide evenly, so that a short queue does not go to one host only.
             size = min(BLOCK, -(-len(loop.waiting) // free))
             block = [loop.waiting.popleft() for _ in range(size)]
             block = [one for one in block if not one.sent.cancelled()]
@@ -189,17 +192,17 @@ class HostedLabeller(ForwardingLabeller, ByTask):
                 seat.busy += 1
                 loop.join(self._ask(seat, block))
 
-    async def _seat(self, host: Remote) -> None:
-        """Have a host take part once it is there; on a cluster, some may have to wait for room."""
+    async def _seat(self, host: RemoteHost) -> None:
+        """Use a host once it is ready; on a cluster, hosts may have to wait for room."""
         loop = self._loop
         try:
             await host.ready()
-        except Exception as error:  # noqa: BLE001 (raised by those who wait, where none is left)
+        except Exception as error:  # noqa: BLE001 (if no host is left, raised by those who wait)
             loop.coming -= 1
             if loop.seats or loop.coming:
                 if str(error) not in loop.lost:
                     loop.lost.add(str(error))
-                    tell(str(error))
+                    notify(str(error))
             else:
                 for one in loop.waiting:
                     if not one.sent.done():
@@ -211,44 +214,46 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             self._send()
 
     async def _tell_of_silence(self) -> None:
-        """Say so where no host is there, or answers, for long: somebody else may have the whole
-        cluster, or what hosts have to say of a server comes with their answers."""
+        """Tell the user if there is no host or no answer for long: the cluster may be busy, and
+        hosts can report about a server only with their answers."""
         loop, spec, patience = self._loop, self._recipe.spec, _PATIENCE
         while True:
-            came = loop.came
+            before = loop.answered
             await asyncio.sleep(patience)
             room = self._hosting.room()
             if not loop.seats and loop.coming:
-                tell(f"{spec} has no room to answer in yet. {room}".rstrip())
-            elif patience == _SILENCE and came == loop.came and any(s.busy for s in loop.seats):
-                tell(f"{spec} has been silent for {_SILENCE / 60:g} minutes. {room}".rstrip())
+                notify(f"{spec} has no room to answer in yet. {room}".rstrip())
+            elif (
+                patience == _SILENCE and before == loop.answered and any(s.busy for s in loop.seats)
+            ):
+                notify(f"{spec} has been silent for {_SILENCE / 60:g} minutes. {room}".rstrip())
             patience = _SILENCE
 
     async def _ask(self, seat: _Seat, block: Sequence[_Waiting]) -> None:
         try:
-            said, notes = orjson.loads(
+            answers, notes = orjson.loads(
                 await seat.host.answer(orjson.dumps([one.row for one in block]))
             )
-            self._loop.came += 1
+            self._loop.answered += 1
             for note in notes:
-                tell(note)
-            for one, each in zip(block, said, strict=True):
-                _settle(one, each)
+                notify(note)
+            for one, answer in zip(block, answers, strict=True):
+                _resolve(one, answer)
         except Exception as error:  # noqa: BLE001 (raised by those who wait)
             for one in block:
                 if not one.answer.done():
                     one.answer.set_exception(error)
         finally:
-            for one in block:  # where this is cancelled, so are those who wait
+            for one in block:  # if this is cancelled, so are those who wait
                 one.answer.cancel()
             seat.busy -= 1
             self._send()
 
 
-def _settle(one: _Waiting, said: Mapping[str, Any] | Sequence[Any] | None) -> None:
+def _resolve(one: _Waiting, answer: Mapping[str, Any] | Sequence[Any] | None) -> None:
     if one.answer.done():  # nobody waits for it any more
         return
     try:
-        one.answer.set_result(unpacked(said, one.request.task.verdict))
+        one.answer.set_result(unpack_outcome(answer, one.request.task.verdict))
     except AssayError as error:
         one.answer.set_exception(error)

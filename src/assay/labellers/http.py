@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from assay.labellers.keys import this_machine
+from assay.labellers.keys import is_this_machine
 from assay.labellers.transport import (
     MAX_REPLY,
-    Oversized,
-    Posted,
+    NotSent,
+    PostRequest,
     Reply,
-    Silence,
+    ReplyTimeout,
+    ReplyTooLarge,
     TransportError,
-    Unsent,
 )
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class HttpTransport:
         self._most = most
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, sent: Posted) -> Reply:
+    async def post(self, sent: PostRequest) -> Reply:
         return await self._reply("POST", sent)
 
     async def get(self, url: str, headers: Mapping[str, str], timeout: float) -> Reply:
         """The same of a GET request."""
-        return await self._reply("GET", Posted(url, headers, b"", timeout))
+        return await self._reply("GET", PostRequest(url, headers, b"", timeout))
 
-    async def _reply(self, method: str, sent: Posted) -> Reply:
+    async def _reply(self, method: str, sent: PostRequest) -> Reply:
         # aiohttp takes long to import, and whoever only scores makes no request.
         import aiohttp  # noqa: PLC0415
         from yarl import URL  # noqa: PLC0415
@@ -65,11 +65,11 @@ class HttpTransport:
                     {name.lower(): value for name, value in response.headers.items()},
                 )
         except TimeoutError as error:
-            raise Silence(f"no reply within {sent.timeout:g} s") from error
+            raise ReplyTimeout(f"no reply within {sent.timeout:g} s") from error
         # ValueError: of an address or a key that cannot be sent.
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, ValueError) as error:
             never = isinstance(error, aiohttp.ClientConnectorError | ValueError)
-            kind = Unsent if never else TransportError
+            kind = NotSent if never else TransportError
             raise kind(f"{type(error).__name__}: {error}") from error
 
     @cached_property
@@ -85,7 +85,7 @@ class HttpTransport:
         from urllib.request import proxy_bypass  # noqa: PLC0415 (as above)
 
         host = target.host or ""
-        if not self._proxies or this_machine(host) or proxy_bypass(host):
+        if not self._proxies or is_this_machine(host) or proxy_bypass(host):
             return None
         found = self._proxies.get(target.scheme)
         return found if not found or "://" in found else f"http://{found}"
@@ -99,7 +99,7 @@ class HttpTransport:
             body += piece
             if len(body) > self._most:
                 response.close()
-                raise Oversized(
+                raise ReplyTooLarge(
                     f"the reply is larger than {self._most / 1e6:g} MB (max_reply_mb in [judging])"
                 )
             if arrived is not None:

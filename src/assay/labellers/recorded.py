@@ -1,8 +1,8 @@
-"""Labels from a file: what someone or something has already said.
+"""Recorded labels, from a file.
 
-The file holds one JSON object a line, as ``assay labels export`` writes them; only ``task``,
-``unit`` (the content) or ``unit_hash``, and ``verdict`` are needed. A label of a task that asks the
-same on another scale (tasks.shared) answers too where it can.
+The file is JSON Lines, as ``assay labels export`` writes; ``task``, ``unit`` (the content) or
+``unit_hash``, and ``verdict`` suffice. Labels of a task that asks the same on another scale
+(:mod:`assay.tasks.shared`) are used too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.labellers.replies import UnusableReply, verdict_in
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.model.secrets import secret_in, secret_told
+from assay.model.secrets import secret_in, secret_message
 from assay.tasks.base import unit_hash
 from assay.tasks.shared import sources
 
 
 class RecordedLabeller(BaseLabeller):
-    """Answers from ``path``; a request that the file does not hold stays unanswered.
+    """Answers from the file ``path``; requests that it does not contain stay unanswered.
 
-    The file is read with the first request. Where it holds several labels of one unit, the last
-    one counts. Labels by people are passed over: as a machine's they would be corrected by
-    themselves. Raises SettingsError where the file is missing or holds people's alone, and
-    FormatError with every line that cannot be read.
+    The file is read at the first request. The last of several labels of a unit counts. People's
+    labels are skipped: a machine with people's labels would be corrected by itself. Raises
+    SettingsError if the file is missing or has only people's labels, and FormatError with all
+    faulty lines.
     """
 
     def __init__(self, path: Path, name: str | None = None) -> None:
@@ -47,7 +47,7 @@ class RecordedLabeller(BaseLabeller):
     async def label(self, request: Request) -> Outcome | None:
         if self._rows is None:
             self._rows = self._read()
-        row = self._rows.get((request.task.name, request.unit_hash)) or self._told(request)
+        row = self._rows.get((request.task.name, request.unit_hash)) or self._converted(request)
         if row is None:
             return None
         source = row.get("labeller")
@@ -60,24 +60,26 @@ class RecordedLabeller(BaseLabeller):
             return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {unusable}")
         return Outcome(Status.OK, verdict, detail=detail)
 
-    def _told(self, request: Request) -> Mapping[str, Any] | None:
-        """A row that follows from what the file says under another task."""
+    def _converted(self, request: Request) -> Mapping[str, Any] | None:
+        """A row that follows from a label of another task in the file."""
         for source in sources(request.task):
             name = source.task.name
             row = (self._rows or {}).get((name, unit_hash(name, source.content(request.content))))
             if row is None or row.get("status") == Status.FAILED.value:
                 continue
             try:
-                said = source.task.verdict.model_validate(row["verdict"]).model_dump(mode="json")
+                other = source.task.verdict.model_validate(row["verdict"]).model_dump(mode="json")
             except ValidationError:
-                continue  # it is told where that task is asked
-            verdict = source.verdict(said)
+                continue  # reported if that task is asked
+            verdict = source.verdict(other)
             if verdict is not None:
-                return {**row, "verdict": {**verdict, "reason": said.get("reason", "")}}
+                return {**row, "verdict": {**verdict, "reason": other.get("reason", "")}}
         return None
 
     def _read(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        if os.path.exists(self._path) and not os.path.isfile(self._path):  # a pipe gives no end
+        if os.path.exists(self._path) and not os.path.isfile(
+            self._path
+        ):  # reading a pipe may never end
             raise SettingsError(f"The recorded labels {self._path} are no file.")
         source = read_text(self._path)
         faults = FaultList(source.file, source.faults)
@@ -90,11 +92,11 @@ class RecordedLabeller(BaseLabeller):
                 faults.error(number, problem, cure)
                 continue
             if secret is not None:
-                faults.error(number, "The 'labeller' holds a secret.", secret_told(secret))
+                faults.error(number, "The 'labeller' holds a secret.", secret_message(secret))
                 continue
             who = row.get("labeller")
             name = who.get("name") if isinstance(who, dict) else who
-            if str(name).startswith("human:"):  # whatever the kind: names are edited alone
+            if str(name).startswith("human:"):  # whatever the kind: people edit only the names
                 by_people += 1
                 continue
             unit = row.get("unit")
@@ -111,7 +113,7 @@ class RecordedLabeller(BaseLabeller):
 
 
 def _problem(row: Mapping[str, Any]) -> str | None:
-    """Why a line is no label."""
+    """Why a line is not a label, or None."""
     if not isinstance(row.get("task"), str):
         return "There is no 'task'."
     if not isinstance(row.get("unit"), dict) and not isinstance(row.get("unit_hash"), str):

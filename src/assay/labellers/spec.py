@@ -26,7 +26,7 @@ from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
 from assay.labellers.transport import MAX_REPLY
 from assay.model.errors import PrerequisiteError, SettingsError
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.model.secrets import looks_secret
 from assay.tasks.rendering import Renderer
 
@@ -82,7 +82,7 @@ def make_labeller(
     """
     kind, _, rest = spec.strip().partition(":")
     if kind not in ("openai", "anthropic"):  # whose address says more
-        no_key_in("The name of a labeller", kind, rest)
+        reject_keys("The name of a labeller", kind, rest)
     made: Labeller | None
     # Kinds are imported where one is named: a command needs few, and some take long to load.
     if kind == "embedded" and rest in ("", JUDGE, LARGE_JUDGE):
@@ -93,7 +93,7 @@ def make_labeller(
         judge = JUDGES[rest or JUDGE]
         if absent := judge.missing():
             raise PrerequisiteError(absent)
-        taught = inside(folder, judge.taught, "The judge") if options.local else None
+        taught = path_inside(folder, judge.taught, "The judge") if options.local else None
         made = JudgeLabeller(
             judge,
             local=None if taught is None else read_local(taught, judge),
@@ -103,7 +103,9 @@ def make_labeller(
     elif kind == "embedded":
         model = rest
         if model.endswith(".gguf") or "/" in model:
-            model = str(folder / model if options.named else inside(folder, model, "A labeller"))
+            model = str(
+                folder / model if options.named else path_inside(folder, model, "A labeller")
+            )
         from assay.labellers.embedded import EmbeddedLabeller  # noqa: PLC0415
 
         made = EmbeddedLabeller(
@@ -126,7 +128,7 @@ def make_labeller(
 
         made = VllmLabeller(vllm_settings(rest, options), renderer, engine=options.engine)
     elif kind == "recorded" and rest:
-        path = folder / rest if options.named else inside(folder, rest, "A labeller")
+        path = folder / rest if options.named else path_inside(folder, rest, "A labeller")
         from assay.labellers.recorded import RecordedLabeller  # noqa: PLC0415
 
         made = RecordedLabeller(path, name=rest)
@@ -149,14 +151,14 @@ def make_labeller(
     return made
 
 
-def shadowed(name: str) -> bool:
+def is_shadowed(name: str) -> bool:
     """Whether an entry point of this name can never be reached: as a SPEC it is one of Assay's."""
     kind, colon, _ = name.partition(":")
     own = ("embedded", "openai", "anthropic", "vllm", "recorded", "human", "ensemble")
     return name in ("embedded", "rules") or bool(colon and kind in own)
 
 
-def no_key_in(what: str, *parts: str) -> None:
+def reject_keys(what: str, *parts: str) -> None:
     """Raise SettingsError, which repeats none, where ``parts`` of ``what`` hold a key."""
     if any(map(looks_secret, parts)):
         raise SettingsError(
@@ -185,7 +187,7 @@ def openai_settings(
         host_of(url)
     if not model:
         raise SettingsError("'openai:' names no model. Write openai:MODEL[@BASE_URL].")
-    no_key_in("What follows 'openai:'", model, *urls)
+    reject_keys("What follows 'openai:'", model, *urls)
     keys = {
         url: key for url in urls if (key := key_for(url, model, named=named, provider=provider))
     }

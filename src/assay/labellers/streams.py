@@ -1,7 +1,7 @@
-"""Chat completions that come in pieces (server-sent events), put together again.
+"""Streamed chat completions (server-sent events), joined into one reply.
 
-The format is that of OpenAI-compatible servers: each event holds a piece of the reply, the last
-ones why it ends and what it took, and ``[DONE]`` closes it.
+In the format of OpenAI-compatible servers, each event has a piece of the reply, the last ones the
+finish reason and the usage, and ``[DONE]`` ends the stream.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from typing import Any
 
 import orjson
 
-Heard = Callable[[str], None]
-"""Told all that there is of a reply's text, each time that more of it has come."""
+TextCallback = Callable[[str], None]
+"""Called with the whole text of a reply so far, each time it has grown."""
 
 
 class Stream:
-    """A reply that comes in pieces: :meth:`feed` takes bytes as they arrive."""
+    """Parser of a streamed reply: :meth:`feed` takes bytes as they arrive."""
 
-    def __init__(self, heard: Heard = lambda _text: None) -> None:
-        self._heard = heard
-        self._left = b""
+    def __init__(self, on_text: TextCallback = lambda _text: None) -> None:
+        self._on_text = on_text
+        self._rest = b""  # the beginning of a line that is not complete yet
         self._text = self._refusal = ""
         self._finish: str | None = None
         self._about: dict[str, Any] = {}
         self._broken = False
 
     def feed(self, piece: bytes) -> None:
-        """Take what has arrived; whoever listens is told where the text has grown."""
+        """Parse a piece of the body; calls ``on_text`` if the text has grown."""
         before = len(self._text)
-        *lines, self._left = (self._left + piece).split(b"\n")
+        *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self._line(line)
         if len(self._text) > before:
-            self._heard(self._text)
+            self._on_text(self._text)
 
     def whole(self) -> Mapping[str, Any] | None:
-        """The reply as it would have come in one piece; None where it broke off."""
-        # The last line need not have an end.
-        self._line(self._left)
-        self._left = b""
+        """The reply as if it had not been streamed, or None if it broke off."""
+        # The last line may lack its line break.
+        self._line(self._rest)
+        self._rest = b""
         if "error" in self._about:
             return {"error": self._about["error"]}
         if self._finish is None or self._broken:
@@ -54,7 +54,7 @@ class Stream:
         name, _, value = line.strip().partition(b":")
         value = value.strip()
         if name != b"data" or value in (b"", b"[DONE]"):
-            return  # comments keep a connection alive, and events have names that tell nothing
+            return  # comments that keep the connection alive, and names of events
         try:
             event = orjson.loads(value)
         except orjson.JSONDecodeError:
@@ -79,19 +79,19 @@ class Stream:
             self._finish = choice["finish_reason"]
 
 
-def _text(given: object) -> str:
-    if isinstance(given, list):
-        return "".join(str(part.get("text", "")) for part in given if isinstance(part, dict))
-    return given if isinstance(given, str) else ""
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
 
 
 def is_stream(headers: Mapping[str, str]) -> bool:
-    """Whether a reply with these headers (names in lower case) comes in pieces."""
+    """Whether a reply with these headers (names in lower case) is streamed."""
     return headers.get("content-type", "").partition(";")[0].strip() == "text/event-stream"
 
 
-def joined(body: bytes) -> Mapping[str, Any] | None:
-    """The reply of a whole stream; None where it broke off."""
+def joined_reply(body: bytes) -> Mapping[str, Any] | None:
+    """The reply of a complete stream, or None if it broke off."""
     stream = Stream()
     stream.feed(body)
     return stream.whole()

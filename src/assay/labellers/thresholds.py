@@ -25,7 +25,7 @@ def _packaged() -> Mapping[str, Any]:
     return document
 
 
-def fitted(sha256: str) -> Mapping[str, Mapping[str, Any]]:
+def fitted_thresholds(sha256: str) -> Mapping[str, Mapping[str, Any]]:
     """What the package knows of the model with this hash: probe key → ``threshold`` and report."""
     entry = _packaged()["models"].get(sha256, {})
     probes: Mapping[str, Mapping[str, Any]] = entry.get("probes", {})
@@ -38,12 +38,12 @@ def template_hash(template: str) -> str | None:
     return str(found) if found is not None else None
 
 
-def beside(path: Path) -> Path:
+def thresholds_file(path: Path) -> Path:
     """Where the thresholds of a model file of one's own are looked for."""
     return path.with_name(f"{path.name}.thresholds.json")
 
 
-def usable(probes: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+def usable_thresholds(probes: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """Probe key → threshold, without the questions at which the model was found to be no good
     (their threshold is null)."""
     return {
@@ -60,7 +60,7 @@ def read_probes(path: Path, sha256: str) -> Mapping[str, Mapping[str, Any]]:
         document = orjson.loads(path.read_bytes())
         probes: dict[str, dict[str, Any]] = document["models"].get(sha256, {}).get("probes", {})
         # Tried here, where what is no number can be told of the file.
-        usable(probes)
+        usable_thresholds(probes)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

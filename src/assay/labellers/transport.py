@@ -1,4 +1,4 @@
-"""How bytes get to an endpoint and back: one method, so that tests can put faults in between."""
+"""HTTP transport to an endpoint: a single method, so that tests can inject faults."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import NamedTuple, Protocol
 
 
 class TransportError(Exception):
-    """No reply: connection refused or reset, or (:class:`Silence`) nothing within the timeout."""
+    """No reply: connection refused or reset, or a timeout (:class:`ReplyTimeout`)."""
 
 
-class Silence(TransportError):
-    """No whole reply within the timeout."""
+class ReplyTimeout(TransportError):
+    """No complete reply within the timeout."""
 
 
-class Unsent(TransportError):
-    """Nothing was sent: there is no connection, or no such address."""
+class NotSent(TransportError):
+    """Nothing was sent: no connection, or no such address."""
 
 
-class Oversized(TransportError):
-    """The reply goes on past what is read of one: asking again is no use."""
+class ReplyTooLarge(TransportError):
+    """The reply is larger than the limit; asking again is pointless."""
 
 
 MAX_REPLY = 16_000_000
-"""Most bytes that are read of a reply, where nothing else is set."""
+"""Default limit of a reply's size, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP reply: status, headers in lower case, body."""
+    """An HTTP reply; names of headers are in lower case."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Posted(NamedTuple):
-    """A POST request. ``arrived`` takes the pieces of a good reply's body as they come."""
+class PostRequest(NamedTuple):
+    """A POST request. ``arrived`` takes the body of a reply with status 200 piece by piece."""
 
     url: str
     headers: Mapping[str, str]
@@ -47,9 +47,11 @@ class Posted(NamedTuple):
 
 
 class Transport(Protocol):
-    """Sends one POST request and returns the reply, whatever its status. Raises TransportError
-    where there is no reply."""
+    """Sends a POST request and returns the reply, whatever its status.
 
-    async def post(self, sent: Posted) -> Reply: ...
+    Raises TransportError if there is no reply.
+    """
+
+    async def post(self, sent: PostRequest) -> Reply: ...
 
     async def close(self) -> None: ...

@@ -21,7 +21,7 @@ from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions
-from assay.labellers.transport import Posted, Reply, TransportError
+from assay.labellers.transport import PostRequest, Reply, TransportError
 from assay.model.errors import PrerequisiteError
 from assay.tasks.rendering import Renderer
 
@@ -76,7 +76,7 @@ class EngineTransport:
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
 
-    async def post(self, sent: Posted) -> Reply:  # comes whole
+    async def post(self, sent: PostRequest) -> Reply:  # comes whole
         async with self._starting:
             if self._engine is None:
                 await self._start()

@@ -1,5 +1,7 @@
-"""What a labeller lets the run know that asks it: that it only waits, and what a person should be
-told at once. Outside a run nobody listens."""
+"""How a labeller reports to the run that asks it: that it is idle, and messages for the user.
+
+Outside a run, these reports are ignored.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +14,46 @@ from functools import partial
 from typing import Any
 
 from assay.labellers.base import Request
-from assay.labellers.streams import Heard
+from assay.labellers.streams import TextCallback
 
 
 @dataclass
 class Watch:
-    """``note`` takes what a person should know; ``idle`` are the tasks that wait for their turn or
-    for another try, so that nothing is lost where they are cancelled. ``heard`` takes replies as
-    they are written, where somebody looks on."""
+    """Receives the reports of labellers.
+
+    ``note`` takes messages for the user. ``partial_reply`` takes replies while they are written, if
+    somebody watches. ``idle`` holds the tasks that wait for their turn or for another attempt, so
+    that nothing is lost if they are cancelled.
+    """
 
     note: Callable[[str], None] = lambda _: None
-    heard: Callable[[Request, str], None] | None = None
+    partial_reply: Callable[[Request, str], None] | None = None
     idle: set[asyncio.Task[Any]] = field(default_factory=set)
 
 
 WATCH: ContextVar[Watch] = ContextVar("WATCH")
 
 
-def tell(text: str) -> None:
-    """Let a person know now."""
+def notify(text: str) -> None:
+    """Show the user a message."""
     watch = WATCH.get(None)
     if watch is not None:
         watch.note(text)
 
 
-def hearing(request: Request) -> Heard | None:
-    """Who is to be told of the reply to ``request`` while it is written; None where nobody is."""
+def text_callback(request: Request) -> TextCallback | None:
+    """The callback for the reply to ``request`` while it is written, or None if nobody watches."""
     watch = WATCH.get(None)
-    return None if watch is None or watch.heard is None else partial(watch.heard, request)
+    return (
+        None
+        if watch is None or watch.partial_reply is None
+        else partial(watch.partial_reply, request)
+    )
 
 
 @contextmanager
 def idling() -> Iterator[None]:
-    """While it lasts, the task has nothing under way that could be lost."""
+    """In this context, the current task counts as idle: cancelling it loses nothing."""
     watch, task = WATCH.get(None), asyncio.current_task()
     if watch is None or task is None:
         yield

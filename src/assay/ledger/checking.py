@@ -17,7 +17,7 @@ from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import all_hashed, letters, unpacked
 from assay.ledger.opening import is_damage
 from assay.ledger.store import LEAST, MOST, Database, Store
-from assay.model.going import Told, share_of, unheard
+from assay.model.progress import ProgressCallback, fraction_done, no_progress
 from assay.tasks.base import canonical, unit_hash
 
 MEND = (
@@ -81,7 +81,7 @@ Inspected = tuple[Columns, Sequence[LedgerFault]]
 was looked at before them."""
 
 
-def faults(db: Store, *, told: Told = unheard) -> Iterator[LedgerFault]:
+def faults(db: Store, *, told: ProgressCallback = no_progress) -> Iterator[LedgerFault]:
     """All that is not as it was written, the structure first."""
     return chain.from_iterable(found for _, found in Inspection(db, CheckedUpTo(), told=told))
 
@@ -95,7 +95,12 @@ class Inspection:
     that it can go on in another connection where one is lost."""
 
     def __init__(
-        self, db: Store, after: CheckedUpTo, *, by_index: bool = True, told: Told = unheard
+        self,
+        db: Store,
+        after: CheckedUpTo,
+        *,
+        by_index: bool = True,
+        told: ProgressCallback = no_progress,
     ) -> None:
         self.until = after
         self._db, self._after, self._by_index, self._told = db, after, by_index, told
@@ -128,7 +133,9 @@ def _unnumbered(db: Database) -> Iterator[LedgerFault]:
         yield LedgerFault("a unit was put in by other means than Assay's")
 
 
-def _labels(db: Store, after: CheckedUpTo, until: CheckedUpTo, told: Told) -> Iterator[Inspected]:
+def _labels(
+    db: Store, after: CheckedUpTo, until: CheckedUpTo, told: ProgressCallback
+) -> Iterator[Inspected]:
     """The labels, and what is wrong with texts and with them. Texts are read with the labels that
     are about them: all on their own only where some are no label's."""
     who, said = _labellers(db), Verdicts({None: None})
@@ -303,5 +310,5 @@ def _checked(
     done = 0
     for some in db.blocks(query, [until, after], lines.at_once(db), "surrogateescape"):
         done += len(some)
-        told(done, share_of(done, until - after))
+        told(done, fraction_done(done, until - after))
         yield some

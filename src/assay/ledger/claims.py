@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from assay.model.errors import LedgerError
-from assay.model.locking import HAS_LOCKS, locked
+from assay.model.locking import HAS_LOCKS, try_lock
 from assay.model.wording import printable
 
 _LONGEST = 400
@@ -47,7 +47,7 @@ def claim(
         yield
     finally:
         with suppress(OSError):  # a folder that is gone or read-only, or other shards hold the file
-            if locked(file):
+            if try_lock(file):
                 path.unlink()
         os.close(file)
 
@@ -108,8 +108,8 @@ def _locked(path: Path, what: str, cure: str, group: str, who: str) -> int:
                 "that you may write to the folder."
             ) from error
         try:
-            alone = locked(file)
-            joined = not alone and bool(group) and locked(file, shared=True)
+            alone = try_lock(file)
+            joined = not alone and bool(group) and try_lock(file, shared=True)
         except OSError:
             return file  # a file system without locks
         held = "" if alone else os.read(file, _LONGEST).decode(errors="replace")
@@ -125,6 +125,6 @@ def _locked(path: Path, what: str, cure: str, group: str, who: str) -> int:
             if os.path.samestat(os.fstat(file), path.stat()):
                 if alone:
                     _sign(file, path, own)
-                if not alone or not group or locked(file, shared=True):
+                if not alone or not group or try_lock(file, shared=True):
                     return file
         os.close(file)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from assay.ledger.store import MOST, TABLES, Store, each
 from assay.model.errors import LedgerError
-from assay.model.going import Told, counting, unheard
+from assay.model.progress import ProgressCallback, no_progress, with_progress
 
 _NUMBERED = ("tasks", "labellers", "units")  # by which rows of other tables are referred to
 
 
-def copied(source: Store, target: Store, told: Told = unheard) -> None:
+def copied(source: Store, target: Store, told: ProgressCallback = no_progress) -> None:
     """Write to ``target`` all rows of ``source`` that come after its own, within the transaction
     under way. Raises LedgerError where rows that both have differ."""
     after = {
@@ -27,7 +27,7 @@ def copied(source: Store, target: Store, told: Told = unheard) -> None:
         found = each(source, f"{rows} ORDER BY {number}", [MOST, after[table]])
         last = source.execute(f"SELECT max({number}) FROM {table}").fetchone()[0] or 0  # noqa: S608
         left = last - after[table] if number == "id" else None
-        target.fill(table, counting(found, f"{table} copied", left, told))
+        target.fill(table, with_progress(found, f"{table} copied", left, told))
     target.filled()
 
 

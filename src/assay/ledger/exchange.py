@@ -15,7 +15,7 @@ from assay.ledger.lines import WHOLE
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.records import folded_text
-from assay.model.secrets import secret_in, secret_told
+from assay.model.secrets import secret_in, secret_message
 from assay.model.wording import quoted
 from assay.tasks.base import AnyTask, Verdict, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
@@ -137,7 +137,7 @@ def label_from(
         return Problem("There is no usable 'labeller'.", cure)
     secret = secret_in(row.get("labeller"))
     if secret is not None:
-        return Problem("The 'labeller' holds a secret.", secret_told(secret))
+        return Problem("The 'labeller' holds a secret.", secret_message(secret))
 
     unit = row.get("unit", contents.get(str(row.get("unit_hash"))))
     if unit is None:

@@ -33,8 +33,8 @@ from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
 from assay.ledger.store import Place, Store
 from assay.model.errors import LedgerError
-from assay.model.going import Told, unheard
 from assay.model.labels import LabellerId, Status
+from assay.model.progress import ProgressCallback, no_progress
 from assay.tasks.base import canonical, content_hash
 
 _LINKED = itemgetter(0, 1, 9, 12, 13, 14, 15, 17)
@@ -93,7 +93,7 @@ class Ledger(Reading):
         self._checked = CheckedUpTo()
         self._by_index = True
         self._named: Mapping[str, object] = {}
-        self.told: Told = unheard
+        self.told: ProgressCallback = no_progress
         """Told how it goes on that the ledger is checked, or written from another."""
 
     @classmethod

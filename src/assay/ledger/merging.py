@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from assay.ledger.exchange import key_of, person, spelt_alike
 from assay.ledger.ledger import Ledger, NewLabel
 from assay.model.errors import LedgerError
-from assay.model.going import counting
 from assay.model.labels import Label, Status, without_reasons
-from assay.model.wording import listed
+from assay.model.progress import with_progress
+from assay.model.wording import joined
 
 _AT_ONCE = 5000  # labels that are written together
 
@@ -38,7 +38,7 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     target.checked()
     source.checked()
     added, known, later, second, cost = 0, 0, 0, 0, 0.0
-    labels = counting(source.labels(), "labels merged", source.size(), target.told)
+    labels = with_progress(source.labels(), "labels merged", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
         said = _said(target, {one.unit for one in some if one.labeller.is_human})
@@ -63,7 +63,7 @@ def check_names(source: Ledger, names: Mapping[str, str]) -> None:
     people = {who.name for who in source.labellers().values() if who.is_human}
     for name, other in names.items():
         if name not in people:
-            there = listed(sorted(people)) or "nobody"
+            there = joined(sorted(people)) or "nobody"
             raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
         others = {one for one in people - {name} if not spelt_alike(name, [one])}
         got = {names[one] for one in others & names.keys()}
@@ -88,7 +88,7 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
             return [under_new_names(one) for one in value]
         return anew.get(value, value) if isinstance(value, str) else value
 
-    labels = counting(source.labels(), "labels copied", source.size(), target.told)
+    labels = with_progress(source.labels(), "labels copied", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents, new = source.contents({one.unit for one in some}), []
         for one in some:

@@ -25,8 +25,8 @@ from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Lines, labeller_json, lines_of
 from assay.ledger.reading import as_told, by_reason, label_of
 from assay.model.errors import SettingsError
-from assay.model.going import Told, share_of, unheard
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.progress import ProgressCallback, fraction_done, no_progress
 from assay.model.scratch import Scratch
 from assay.tasks.base import canonical
 
@@ -64,7 +64,7 @@ class ParquetLedger:
     Raises SettingsError where they are not, or a file is not to be read.
     """
 
-    def __init__(self, folder: Path, told: Told = unheard) -> None:
+    def __init__(self, folder: Path, told: ProgressCallback = no_progress) -> None:
         self.name = str(folder)
         self._head = _head(folder)  # first: a folder that is another may be a whole disk
         self._pieces = _pieces(folder)
@@ -78,7 +78,7 @@ class ParquetLedger:
 
     # -- checking --------------------------------------------------------------------------
 
-    def _check(self, told: Told) -> None:
+    def _check(self, told: ProgressCallback) -> None:
         who, verdicts = dict[Who, orjson.Fragment](), Verdicts({None: None})
         count, digest = 0, Head().digest
         for frame in self._frames():
@@ -94,7 +94,7 @@ class ParquetLedger:
             if wrong:
                 self._lacks(count + 1 + wrong[0])
             count += len(frame)
-            told("labels checked", count, share_of(count, self._head.labels))
+            told("labels checked", count, fraction_done(count, self._head.labels))
         if count < self._head.labels:
             self._lacks(count + 1)
         if (count, digest) != self._head[:2]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import Place, Store
 from assay.model.errors import LedgerError
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 
 if TYPE_CHECKING:
     from assay.ledger.postgres import PostgresStore
@@ -30,7 +30,7 @@ def store_at(place: Place, *, create: bool) -> Store:
 
 
 def _on_a_server() -> type[PostgresStore]:
-    brought("psycopg", "A PostgreSQL ledger needs psycopg", "postgres")
+    import_extra("psycopg", "A PostgreSQL ledger needs psycopg", "postgres")
     from assay.ledger.postgres import PostgresStore  # noqa: PLC0415 (it loads psycopg)
 
     return PostgresStore

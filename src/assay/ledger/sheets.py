@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from assay.formats.cells import read_cells
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
-from assay.model.wording import listed, named, quoted
+from assay.model.wording import joined, noun, quoted
 from assay.tasks.base import unit_hash
 from assay.tasks.registry import REGISTRY
 
@@ -61,7 +61,7 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
             row = {"verdict": verdict} | {n: record[n] for n in _READ if record.get(n)}
             yield line, row | {name: record[name] for name in shown}
     if empty:
-        why = f"No row has a verdict: {listed(said)} {named(len(said), 'is', 'are')} empty."
+        why = f"No row has a verdict: {joined(said)} {noun(len(said), 'is', 'are')} empty."
         faults.error(cells.line, why, "Fill in these columns; others are not read.")
 
 

@@ -1,1 +1,1 @@
-"""The nouns of evaluation: frozen, typed, without input or output."""
+"""Data types of an evaluation (questions, runs, labels …), and helpers that every room uses."""

@@ -1,4 +1,4 @@
-"""Battles: two runs' answers to one topic, beside each other, and who won."""
+"""Battles: the answers of two runs to one topic, compared side by side."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay.model.labels import NO_REASON, Why
+from assay.model.labels import NO_RATIONALE, Rationale
 
 
 class BattleVerdict(StrEnum):
-    """What comes of a battle; ``A`` is the answer shown first."""
+    """Outcome of a battle; ``A`` is the answer shown first."""
 
     A = "A"
     B = "B"
@@ -19,18 +19,21 @@ class BattleVerdict(StrEnum):
 
     @property
     def outcome(self) -> float:
-        """1 where A won, 0 where B did, ½ for both kinds of tie."""
+        """1 if A won, 0 if B won, ½ for either kind of tie."""
         return {"A": 1.0, "B": 0.0}.get(self.value, 0.5)
 
     @property
-    def turned(self) -> BattleVerdict:
-        """The verdict with the sides exchanged."""
+    def swapped(self) -> BattleVerdict:
+        """The verdict with the sides swapped."""
         return {BattleVerdict.A: BattleVerdict.B, BattleVerdict.B: BattleVerdict.A}.get(self, self)
 
 
 class Battle(NamedTuple):
-    """A judgment of a battle. ``verdict`` is None where judging failed; ``topic`` is None where the
-    file has no topics; ``judge`` is empty where it does not say who judged."""
+    """One judgment of a battle between runs ``a`` (shown first) and ``b``.
+
+    ``verdict`` is None if judging failed, ``topic`` is None if the file has no topics, and
+    ``judge`` is empty if the file does not say who judged.
+    """
 
     topic: str | None
     a: str
@@ -38,55 +41,60 @@ class Battle(NamedTuple):
     verdict: BattleVerdict | None
     judge: str = ""
     line: int = 0
-    why: Why = NO_REASON
+    rationale: Rationale = NO_RATIONALE
 
     @classmethod
-    def of_silence(cls, topic: str, a: str, b: str, a_says: bool, b_says: bool) -> Battle:
-        """What comes of a battle in which not both say something: silence loses, and two silences
-        are both bad."""
-        verdict = (
-            BattleVerdict.A if a_says else BattleVerdict.B if b_says else BattleVerdict.BOTH_BAD
-        )
-        return cls(topic, a, b, verdict, "", 0, Why("Silence loses."))
+    def from_silence(cls, topic: str, a: str, b: str, a_answered: bool, b_answered: bool) -> Battle:
+        """The battle if at most one run answered: silence loses; if both are silent, both are
+        bad."""
+        if a_answered:
+            verdict = BattleVerdict.A
+        else:
+            verdict = BattleVerdict.B if b_answered else BattleVerdict.BOTH_BAD
+        return cls(topic, a, b, verdict, "", 0, Rationale("Silence loses."))
 
     @property
     def winner(self) -> str | None:
-        """The run that won; None for a tie, or where judging failed."""
+        """The run that won, or None for a tie or if judging failed."""
         if self.verdict is BattleVerdict.A:
             return self.a
         return self.b if self.verdict is BattleVerdict.B else None
 
     def outcome_for(self, run: str) -> float | None:
-        """1 where a run of the battle won, 0 where it lost, ½ for a tie; None without a verdict."""
+        """1 if ``run`` won, 0 if it lost, ½ for a tie, None without a verdict."""
         if self.verdict is None:
             return None
-        return self.verdict.outcome if run == self.a else self.verdict.turned.outcome
+        return self.verdict.outcome if run == self.a else self.verdict.swapped.outcome
 
 
-def by_pair(battles: Iterable[Battle]) -> dict[tuple[str | None, str, str, str], list[Battle]]:
-    """Battles by topic, judge and pair of runs, whichever was shown first."""
-    found: dict[tuple[str | None, str, str, str], list[Battle]] = {}
-    for one in battles:
-        low, high = sorted((one.a, one.b))
-        found.setdefault((one.topic, one.judge, low, high), []).append(one)
-    return found
+def group_by_pair(
+    battles: Iterable[Battle],
+) -> dict[tuple[str | None, str, str, str], list[Battle]]:
+    """Battles grouped by topic, judge and pair of runs, whichever run was shown first."""
+    groups: dict[tuple[str | None, str, str, str], list[Battle]] = {}
+    for battle in battles:
+        low, high = sorted((battle.a, battle.b))
+        groups.setdefault((battle.topic, battle.judge, low, high), []).append(battle)
+    return groups
 
 
-def merged(battles: Iterable[Battle]) -> list[Battle]:
-    """One battle of all those of a pair, topic and judge: the verdict on which all agree, whichever
-    side was shown first, else a tie. Battles without a topic are never the same."""
+def merge_battles(battles: Iterable[Battle]) -> list[Battle]:
+    """One battle for each pair of runs, topic and judge: their common verdict, or else a tie.
+
+    Battles without a topic are never merged.
+    """
     merged_battles = []
-    for (topic, *_), found in by_pair(battles).items():
+    for (topic, *_), group in group_by_pair(battles).items():
         if topic is None:
-            merged_battles += found
-        elif agreed(found):
-            merged_battles.append(found[0])
+            merged_battles += group
+        elif all_agree(group):
+            merged_battles.append(group[0])
         else:
-            merged_battles.append(found[0]._replace(verdict=BattleVerdict.TIE))
+            merged_battles.append(group[0]._replace(verdict=BattleVerdict.TIE))
     return merged_battles
 
 
-def agreed(battles: Iterable[Battle]) -> bool:
-    """Whether battles of one pair all come out alike."""
+def all_agree(battles: Iterable[Battle]) -> bool:
+    """Whether all battles of one pair of runs have the same outcome."""
     every = list(battles)
-    return len({one.outcome_for(every[0].a) for one in every}) == 1
+    return len({battle.outcome_for(every[0].a) for battle in every}) == 1

@@ -1,5 +1,8 @@
-"""Work that a file of somebody else's describes (a template), in a process of its own that ends
-where it takes too long or too much memory: within ours, nothing could stop it."""
+"""Run a function on untrusted input, such as somebody's template, within limits.
+
+The function runs in a process of its own, which is killed if it takes too long and fails if it
+needs too much memory. Within our own process nothing could stop it.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,25 @@ from typing import Any
 from assay.model.errors import SettingsError
 
 SECONDS = 10.0
-"""What one call may take."""
+"""Time limit of one call."""
 MEMORY = 1_500_000_000
-"""Bytes of address space of the process; where the system takes no limit, time alone ends it."""
+"""Limit of the process's address space, in bytes. Systems without such a limit have only the
+time."""
 
-_LOOK = 0.1  # seconds between two looks at the time
+_POLL = 0.1  # seconds between two checks of the time limit
 
 _START = "import sys; sys.path[:] = sys.argv[3:]; from assay.model.confined import serve; serve()"
 
 
-class Raised(SettingsError):
-    """The function raised something itself: its process lives, and others may be asked of it."""
+class FunctionError(SettingsError):
+    """The function itself raised an exception. Its process lives on and takes further calls."""
 
 
-class Confined:
-    """A function, ``module:name``, of plain JSON to plain JSON. Its process starts with the first
-    call, and again after one that had to be ended."""
+class ConfinedFunction:
+    """A function, named ``module:name``, that takes and returns plain JSON.
+
+    Its process starts at the first call, and again after a call that exceeded a limit.
+    """
 
     def __init__(self, function: str, seconds: float = SECONDS) -> None:
         self._function = function
@@ -42,40 +48,42 @@ class Confined:
         self._worker: _Worker | None = None
 
     def __call__(self, what: str, *args: Any) -> Any:
-        """What the function says to ``args``. Raises SettingsError, about ``what``, where it
-        comes to its limits, and Raised for what the function raises."""
+        """Call the function with ``args``; ``what`` names the input in messages.
+
+        Raises SettingsError if the call exceeds a limit, and FunctionError if the function raises.
+        """
         line = json.dumps(args, default=vars).encode() + b"\n"
         with self._lock:
-            reply = self._asked(line, what)
+            reply = self._call(line, what)
         if "error" in reply:
-            raise Raised(reply["error"])
-        return reply["said"]
+            raise FunctionError(reply["error"])
+        return reply["result"]
 
-    def _asked(self, line: bytes, what: str) -> dict[str, Any]:
+    def _call(self, line: bytes, what: str) -> dict[str, Any]:
         worker = self._worker
         if worker is None or worker.process.poll() is not None:
             self._worker = worker = _Worker(self._function)
-            # Bound to the worker: were it to this object, it would keep it alive for ever.
+            # Bound to the worker: bound to this object, the finalizer would keep it alive for ever.
             weakref.finalize(self, worker.end)
-        said = worker.asked(line, self._seconds)
-        if said.endswith(b"\n"):
-            reply: dict[str, Any] = json.loads(said)
+        answer = worker.call(line, self._seconds)
+        if answer.endswith(b"\n"):
+            reply: dict[str, Any] = json.loads(answer)
             return reply
         worker.end()
         limit = (
             f"takes longer than {self._seconds:g} s"
-            if worker.late
+            if worker.timed_out
             else f"needs more than {MEMORY / 1e9:g} GB of memory, or is nested too deeply"
         )
         raise SettingsError(f"{what} {limit}. Make it simpler.")
 
 
 class _Worker:
-    """The process, and a thread that ends it where it is late."""
+    """The process, and a thread that kills it if it exceeds the time limit."""
 
     def __init__(self, function: str) -> None:
-        # Not the empty path, nor (-P) the current folder's: a json.py beside somebody's template
-        # would run.
+        # Neither the empty path nor (-P) the current folder: a json.py beside somebody's template
+        # would be imported.
         paths = [path for path in sys.path if path]
         self.process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-P", "-c", _START, function, str(MEMORY), *paths],
@@ -83,14 +91,14 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.late = False
-        self._until = math.inf
-        self._read()  # it is ready: its start takes none of the first call's time
+        self.timed_out = False
+        self._deadline = math.inf
+        self._read()  # wait until it is ready: its start takes none of the first call's time
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def asked(self, line: bytes, seconds: float) -> bytes:
-        """The line that it says to a line; an empty or broken one where it ends instead."""
-        self._until = time.monotonic() + seconds
+    def call(self, line: bytes, seconds: float) -> bytes:
+        """Send a line and return the reply: empty or without a line break if the process ended."""
+        self._deadline = time.monotonic() + seconds
         try:
             if self.process.stdin is not None:
                 self.process.stdin.write(line)
@@ -99,11 +107,11 @@ class _Worker:
         except BrokenPipeError:
             return b""
         finally:
-            self._until = math.inf
+            self._deadline = math.inf
 
     def end(self) -> None:
         self.process.kill()
-        with suppress(BrokenPipeError), self.process:  # its pipes are closed
+        with suppress(BrokenPipeError), self.process:  # closes its pipes
             self.process.wait()
 
     def _read(self) -> bytes:
@@ -111,21 +119,21 @@ class _Worker:
 
     def _watch(self) -> None:
         while self.process.poll() is None:
-            if time.monotonic() > self._until:
-                self.late = True
+            if time.monotonic() > self._deadline:
+                self.timed_out = True
                 self.process.kill()
-            time.sleep(_LOOK)
+            time.sleep(_POLL)
 
 
 def serve() -> None:
-    """The process: one call a line, until its input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever asks
+    """Main loop of the process: one call per line of standard input, until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     module, _, name = sys.argv[1].partition(":")
     function = getattr(import_module(module), name)
     if sys.platform != "win32":
-        import resource  # noqa: PLC0415 (there is none on Windows)
+        import resource  # noqa: PLC0415 (not on Windows)
 
-        # Macs take no such limit, and a stricter one that is there already cannot be raised.
+        # macOS has no such limit, and a stricter one that is already set cannot be raised.
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
     out = sys.stdout.buffer
@@ -133,8 +141,8 @@ def serve() -> None:
     out.flush()
     for line in sys.stdin.buffer:
         try:
-            reply = {"said": function(*json.loads(line))}
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is told)
+            reply = {"result": function(*json.loads(line))}
+        except Exception as error:  # noqa: BLE001 (every error is reported to the caller)
             known = isinstance(error, SettingsError)
             reply = {"error": str(error) if known else f"{type(error).__name__}: {error}"}
         out.write(json.dumps(reply).encode() + b"\n")

@@ -1,7 +1,7 @@
-"""Cells of CSV files: what a spreadsheet would calculate, or a terminal act on, is made harmless.
+"""Make CSV cells harmless for spreadsheets (formulas) and terminals (control characters).
 
-A text that begins like a formula gets an apostrophe before it, as spreadsheets have it; reading
-takes it off again, so that names travel from table to table unchanged.
+A text that begins like a formula is written with a leading apostrophe, the spreadsheets' own
+convention. Reading removes it again, so names pass from table to table unchanged.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from functools import lru_cache
 
 from assay.model.wording import printable
 
-# Apostrophes before it count too: one that was there gets another, and reading takes one off.
+# Leading apostrophes count too: a text that has one gets another, and reading removes one.
 _FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
 _GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
-# Controls but line breaks and tabs, overrides of direction, lone surrogates.
-ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Control characters except line breaks and tabs, direction overrides, lone surrogates.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """The values of a row as they go into cells: numbers at full precision, undefined ones empty
-    (both as :mod:`csv` writes them)."""
+    """The values of a row, ready for :mod:`csv`, which writes numbers at full precision and None
+    as an empty cell."""
     return [_text_cell(value) if isinstance(value, str) else value for value in values]
 
 
-@lru_cache(maxsize=1 << 14)  # tables name few runs, topics and measures again and again
+@lru_cache(maxsize=1 << 14)  # the same runs, topics and measures come up again and again
 def _text_cell(text: str) -> str:
     text = for_terminal(text)
     return f"'{text}" if _FORMULA.match(text) and not _is_number(text) else text
 
 
 def for_terminal(text: str) -> str:
-    """``text`` with what a terminal would act on escaped; line breaks and tabs stay."""
+    """``text`` with the characters escaped that a terminal acts on; line breaks and tabs stay."""
     if text.isprintable():
         return text
-    return ACTED_ON.sub(lambda found: printable(found.group()), text)
+    return CONTROLS.sub(lambda found: printable(found.group()), text)
 
 
 def from_csv_cell(text: str) -> str:
-    """The text of a cell that :func:`csv_cells` may have written."""
+    """The original text of a cell that :func:`csv_cells` may have written."""
     return _GUARDED.sub(r"\1", text, count=1) if _GUARDED.match(text) else text
 
 
@@ -48,5 +48,5 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    # Python reads 1_000 as a number; to a spreadsheet -1_000 is a formula.
+    # Python reads -1_000 as a number; a spreadsheet reads it as a formula.
     return "_" not in text

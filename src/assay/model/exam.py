@@ -1,7 +1,7 @@
 """Question banks and graded passages of EXAM++ (and RUBRIC).
 
-Source: Farzi & Dietz, EXAM++ (section 4): a bank of exam questions for each query; every passage
-of a system response is graded by how well it answers each of them.
+Source: Farzi & Dietz, EXAM++ (section 4). Each query has a bank of exam questions; every passage of
+a system's response is graded by how well it answers each question.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from typing import Any, Literal, NamedTuple, Self
 
 @dataclass(frozen=True, slots=True)
 class BankQuestion:
-    """An exam question. ``gold`` is its answer key (several accepted wordings), ``choices`` the
-    options of a multiple-choice question by letter; ``facet`` is the subtopic that it belongs to.
-    ``weight`` counts in weighted cover; one that is not ``active`` is neither asked nor scored.
-    ``origin`` says who wrote it: a labeller or a person. A ``nugget`` is a key fact or a topic in
-    the place of a question."""
+    """An exam question.
+
+    ``gold`` is its answer key (the accepted wordings), ``choices`` are the options of a
+    multiple-choice question by letter, ``facet`` is the subtopic that it belongs to. ``weight``
+    counts in weighted cover. A question that is not ``active`` is neither asked nor scored.
+    ``origin`` says who wrote it, a labeller or a person. If ``nugget``, ``text`` is a key fact or a
+    topic rather than a question.
+    """
 
     id: str
     text: str
@@ -32,19 +35,19 @@ class BankQuestion:
     nugget: bool = False
 
     @property
-    def shown(self) -> str:
-        """The words that people are shown: its text, or its id where that is not known."""
+    def title(self) -> str:
+        """What people see: the text, or the id if there is none."""
         return self.text or self.id
 
     @property
-    def asked(self) -> str:
-        """The words that a labeller is asked."""
+    def prompt_text(self) -> str:
+        """What labellers are asked."""
         return f"What is said about this: {self.text}?" if self.nugget else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class QueryBank:
-    """The questions of one query. ``text`` is the query as it was put, None where unknown."""
+    """The questions of one query; ``text`` is the query's wording, or None if unknown."""
 
     query: str
     text: str | None
@@ -57,14 +60,16 @@ class QueryBank:
 
 
 BankForm = Literal["lines", "table", "tqa"]
-"""JSON Lines, a table of tab-separated columns, or TQA's own JSON."""
+"""File form of a bank: JSON Lines, a tab-separated table, or TQA's own JSON."""
 
 
 @dataclass(frozen=True)
 class Bank:
-    """A question bank: the questions of every query, in the order of its file. ``collection``
-    names the test collection, ``None`` where the file does not. ``rows`` are the file's own
-    records, with all that Assay makes no use of: what is written again starts from them."""
+    """A question bank: the questions of every query, in file order.
+
+    ``collection`` names the test collection, or is None if the file does not. ``rows`` are the
+    original records; writing starts from them, so that fields unknown to Assay are kept.
+    """
 
     queries: Mapping[str, QueryBank]
     collection: str | None = None
@@ -72,16 +77,19 @@ class Bank:
     rows: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)
 
     def questions(self, query: str) -> tuple[BankQuestion, ...]:
-        """The active questions of a query; none for one that the bank does not know."""
-        found = self.queries.get(query)
-        return () if found is None else found.active
+        """The active questions of a query; none if the bank does not have the query."""
+        query_bank = self.queries.get(query)
+        return () if query_bank is None else query_bank.active
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The passages that a run shows for a query, best first, with their ``ranks`` from 1 and the
-    run's ``scores``, one for each, where it has any. A rank may be nobody's, where not all that the
-    run showed is known; several passages share one where the run ranks by subtopic."""
+    """The passages that a run retrieved for a query, best first.
+
+    ``ranks`` count from 1. ``scores`` are the run's, one per passage, or empty. A rank may be
+    vacant if not all retrieved passages are known; several passages share a rank if the run ranks
+    by subtopic.
+    """
 
     passages: tuple[str, ...] = ()
     ranks: Sequence[int] = ()
@@ -92,23 +100,23 @@ class Ranking:
 
     @classmethod
     def of(cls, passages: Iterable[str], scores: Sequence[float] = ()) -> Self:
-        """A list that is known from its first rank on."""
+        """A ranking without vacant ranks."""
         names = tuple(passages)
         return cls(names, range(1, len(names) + 1), scores)
 
     @classmethod
-    def at(cls, places: Iterable[tuple[str, int]]) -> Self:
-        """A list whose ranks are given, best first."""
+    def at_ranks(cls, places: Iterable[tuple[str, int]]) -> Self:
+        """A ranking of (passage, rank) pairs, best first."""
         every = tuple(places)
-        return cls(tuple(one for one, _ in every), tuple(rank for _, rank in every))
+        return cls(tuple(passage for passage, _ in every), tuple(rank for _, rank in every))
 
     def first(self, k: int) -> tuple[str, ...]:
-        """The passages of rank k and better."""
+        """The passages of rank ``k`` and better."""
         return self.passages[: bisect_right(self.ranks, k)]
 
     def places(self) -> Sequence[str | None]:
-        """A passage a place: each at its rank, or behind those that share it; None at ranks that
-        are nobody's."""
+        """The passages in order of rank, those that share a rank one after another, and None for
+        each vacant rank."""
         if isinstance(self.ranks, range):
             return self.passages
         placed: list[str | None] = []
@@ -117,17 +125,17 @@ class Ranking:
             placed.append(passage)
         return placed
 
-    def unheld(self, k: int) -> int:
-        """How many ranks above the last known passage, up to rank k, are nobody's."""
-        return sum(one is None for one in self.places()[:k])
+    def vacant(self, k: int) -> int:
+        """Number of vacant ranks up to rank ``k`` that are above the last known passage."""
+        return sum(passage is None for passage in self.places()[:k])
 
 
 Run = Mapping[str, Ranking]
-"""query → what a run shows for it."""
+"""Maps each query to its ranking."""
 
 
 class Judgment(NamedTuple):
-    """A manual relevance judgment of a passage. ``query`` may name a subtopic of the query."""
+    """A manual relevance judgment of a passage; ``query`` may name a subtopic of the query."""
 
     query: str
     relevance: int
@@ -135,8 +143,7 @@ class Judgment(NamedTuple):
 
 
 class RunPlace(NamedTuple):
-    """A place of a passage in a run, with the rank as written (None where it has none). ``query``
-    may name a subtopic of the query."""
+    """Rank (as written, or None) and score of a passage in a run; ``query`` may name a subtopic."""
 
     run: str
     query: str
@@ -146,8 +153,11 @@ class RunPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradedPassage:
-    """A passage of the pool with what is known about it but its grades. ``record`` is the file's
-    own record of it, grades included; empty where it comes from no file of graded passages."""
+    """A passage of the pool, without its grades.
+
+    ``record`` is the original record including grades, or empty if the passage does not come from a
+    file of graded passages.
+    """
 
     id: str
     text: str

@@ -1,4 +1,4 @@
-"""The grades of a query's passages by question, as a matrix."""
+"""Matrix of grades: how well each passage of a query answers each question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 GradeMatrix = npt.NDArray[np.int8]
 
 NO_GRADE = -1
-"""What stands in a matrix for a pair that has no (usable) grade."""
+"""Matrix entry of a pair without a usable grade."""
 
 TOP_GRADE = 5
 """The best grade of self-rated answerability."""
@@ -21,8 +21,8 @@ TOP_GRADE = 5
 class Grades:
     """How well each passage answers each question of a query.
 
-    ``passages``: the ids of the rows. ``questions``: the ids of the columns. ``values``: grades,
-    :data:`NO_GRADE` where there is none.
+    ``passages`` are the ids of the rows, ``questions`` those of the columns. ``values`` holds the
+    grades, and :data:`NO_GRADE` for pairs without one.
     """
 
     passages: tuple[str, ...]
@@ -30,12 +30,12 @@ class Grades:
     values: GradeMatrix
 
     def graded(self) -> tuple[str, ...]:
-        """The passages that have a grade."""
-        some = (self.values != NO_GRADE).any(axis=1).tolist()
-        return tuple(one for one, known in zip(self.passages, some, strict=True) if known)
+        """The passages that have at least one grade."""
+        has_grade = (self.values != NO_GRADE).any(axis=1).tolist()
+        return tuple(one for one, has in zip(self.passages, has_grade, strict=True) if has)
 
     def of(self, passages: Sequence[str]) -> Grades:
-        """The grades of other passages; those that it lacks have none."""
+        """The grades of ``passages``, in this order; unknown passages have none."""
         rows = {passage: row for row, passage in enumerate(self.passages)}
         made = np.full((len(passages), len(self.questions)), NO_GRADE, dtype=np.int8)
         known = [(at, rows[one]) for at, one in enumerate(passages) if one in rows]
@@ -45,8 +45,10 @@ class Grades:
         return Grades(tuple(passages), self.questions, made)
 
     def columns(self, questions: Sequence[str]) -> GradeMatrix:
-        """The matrix for other questions (those that it lacks have no grades), with a last
-        row of no grades that stands for every passage that it lacks."""
+        """The matrix with columns ``questions``; unknown questions have no grades.
+
+        A last row without grades is added, to which unknown passages can be mapped.
+        """
         made = np.full((len(self.passages) + 1, len(questions)), NO_GRADE, dtype=np.int8)
         places = {question: place for place, question in enumerate(self.questions)}
         known = [(at, places[q]) for at, q in enumerate(questions) if q in places]
@@ -57,4 +59,4 @@ class Grades:
 
 
 NO_GRADES = Grades((), (), np.empty((0, 0), dtype=np.int8))
-"""Those of a query of which nothing was graded."""
+"""The grades of a query of which nothing was graded."""

@@ -1,4 +1,4 @@
-"""A label: one verdict of one labeller on one unit. Never changed, never deleted."""
+"""A label: one labeller's verdict on one unit. Labels are never changed or deleted."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from typing import Any, NamedTuple
 
 
 class Status(StrEnum):
-    """``ok``: the verdict can be used. ``failed``: the labeller answered, but not usably."""
+    """``ok``: there is a verdict. ``failed``: the labeller answered, but not usably."""
 
     OK = "ok"
     FAILED = "failed"
 
 
 AUDIT = "audit"
-"""What the names of labellers under audit begin with, whose labels enter no score; and where a
-label's ``detail`` says what was done to the unit that it is about."""
+"""Prefix of the names of labellers under audit, whose labels enter no score. Also the key in a
+label's ``detail`` that says how the audit changed the unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabellerId:
-    """Who answers. Two labellers are the same exactly if all fields are equal.
+    """Identity of a labeller: two labellers are the same if and only if all fields are equal.
 
-    ``name`` is how people call it (``openai:gpt-4.1``, ``human:KIM``, ``rules``), ``kind`` is
-    ``model``, ``rules``, ``human``, ``recorded`` or ``ensemble``; ``params`` holds what changes
-    its answers (temperature, file hash, thresholds …), never a secret.
+    ``name`` is for people (``openai:gpt-4.1``, ``human:KIM``, ``rules``). ``kind`` is ``model``,
+    ``rules``, ``human``, ``recorded`` or ``ensemble``. ``params`` holds what changes the answers
+    (temperature, file hash, thresholds …), never a secret.
     """
 
     name: str
@@ -38,7 +38,7 @@ class LabellerId:
 
     @property
     def exact_name(self) -> str:
-        """The name with digits that tell its settings from others: ``embedded:judge#3fa1c2``."""
+        """The name with a hash of kind and params: ``embedded:judge#3fa1c2``."""
         settings = json.dumps([self.kind, self.params], sort_keys=True).encode()
         return f"{self.name}#{hashlib.sha256(settings).hexdigest()[:6]}"
 
@@ -48,8 +48,8 @@ class LabellerId:
 
     @property
     def is_free(self) -> bool:
-        """Whether asking it costs nothing, so that several processes, and every shard, may ask it
-        the same: a file of labels, or rules."""
+        """Whether asking costs nothing (a file of labels, or rules), so that several processes or
+        shards may ask the same."""
         return self.kind in ("rules", "recorded")
 
     @property
@@ -59,14 +59,14 @@ class LabellerId:
 
 
 class Label(NamedTuple):
-    """A row of the ledger. (A named tuple: scoring makes hundreds of thousands.)
+    """A row of the ledger. (A named tuple is fast to create, and scoring creates many.)
 
-    ``key`` is the hash of what was asked of whom (task version, rendered content, labeller,
-    sample number); ``unit`` is the hash of what it is about. ``verdict`` is the task's verdict as
-    plain JSON, None where ``status`` is failed. ``detail`` keeps what else is known (margin and
-    threshold of an embedded model, the raw reply of a failure). ``tokens_in``/``tokens_out`` and
-    ``cost`` (US dollars) are None where unknown. ``overrules`` is the uid of the label that a
-    person corrected. ``created`` is UTC in ISO 8601.
+    ``key`` is the hash of the question and who was asked (task version, rendered content, labeller,
+    sample number); ``unit`` is the hash of the unit. ``verdict`` is the task's verdict as plain
+    JSON, or None if ``status`` is failed. ``detail`` keeps further facts (margin and threshold of
+    an embedded model, the raw reply of a failure). ``tokens_in``, ``tokens_out`` and ``cost`` (US
+    dollars) are None if unknown. ``overrules`` is the uid of the label that a person corrected.
+    ``created`` is UTC in ISO 8601.
     """
 
     uid: str
@@ -90,62 +90,63 @@ class Label(NamedTuple):
     rowid: int = 0
 
 
-class Why(NamedTuple):
-    """What is said beside a label: its reason, and whether it began as another's label that
-    somebody edited (None where nothing says so)."""
+class Rationale(NamedTuple):
+    """The reason given for a label, and whether the label is an edit of somebody else's (None if
+    unknown)."""
 
     reason: str = ""
     edited: bool | None = None
 
 
-NO_REASON = Why()
+NO_RATIONALE = Rationale()
 
 WORKBENCH = "workbench"
-"""Where a label's ``detail`` says how a person gave it in the workbench."""
+"""Key in a label's ``detail`` for how a person gave it in the workbench."""
 
 TURNED = "turned"
-"""Where it says there whether the person saw both sides of a unit the other way round."""
+"""Key under :data:`WORKBENCH`: whether the person saw the two sides of a unit swapped."""
 
 ADJUDICATION = "adjudication"
+"""Mode of a label that settles a disagreement between people."""
 SEEN = "seen"
-"""How a label was given in a campaign where people label blind, by somebody who had looked at what
-others said of the unit."""
+"""Mode of a label in a blind campaign by somebody who had looked at others' labels of the unit."""
 POST_EDIT = "post-edit"
-"""How a label was given that began as another's."""
+"""Mode of a label that began as somebody else's."""
 INDEPENDENT = frozenset({"", "blind"})
-"""Ways in which a person's label is the person's own: nobody else's was in sight."""
+"""Modes of labels that were given without sight of anybody else's."""
 
 
 def mode_of(label: Label) -> str:
-    """How a label was given in the workbench; empty where it was not."""
-    said = label.detail.get(WORKBENCH)
-    return str(said.get("mode", "")) if isinstance(said, Mapping) else ""
+    """How a label was given in the workbench; empty if it was not given there."""
+    detail = label.detail.get(WORKBENCH)
+    return str(detail.get("mode", "")) if isinstance(detail, Mapping) else ""
 
 
 def is_turned(label: Label) -> bool | None:
-    """Whether a person saw two sides the other way round than the unit has them; None where nothing
-    says so."""
-    said = label.detail.get(WORKBENCH)
-    turned = said.get(TURNED) if isinstance(said, Mapping) else None
+    """Whether the person saw the two sides of the unit swapped; None if unknown."""
+    detail = label.detail.get(WORKBENCH)
+    turned = detail.get(TURNED) if isinstance(detail, Mapping) else None
     return turned if isinstance(turned, bool) else None
 
 
 def seconds_of(label: Label) -> float | None:
-    """How long it took to give a label, where that is known."""
-    said = label.detail.get(WORKBENCH)
-    timed = said.get("seconds") if isinstance(said, Mapping) else None
+    """How long it took to give the label, or None if unknown."""
+    detail = label.detail.get(WORKBENCH)
+    timed = detail.get("seconds") if isinstance(detail, Mapping) else None
     return label.seconds if not isinstance(timed, int | float) else float(timed)
 
 
 def is_independent(label: Label) -> bool:
-    """Whether a person's label says what the person thinks, and can stand for the truth beside a
-    machine's: not where the person changed another label, in a file or a marked run."""
+    """Whether this is a person's own judgment, fit to be the truth that a machine is measured by.
+
+    A label is not independent if the person changed another label, in a file or a marked run.
+    """
     mode = mode_of(label)
     return label.labeller.is_human and mode in INDEPENDENT and bool(mode or not label.overrules)
 
 
 def without_reasons(value: Any) -> Any:
-    """A verdict without the reasons that it gives: equal for labellers who agree."""
+    """The verdict without its reasons, so that it is equal for labellers who agree."""
     if isinstance(value, Mapping):
-        return {name: without_reasons(one) for name, one in value.items() if name != "reason"}
+        return {name: without_reasons(inner) for name, inner in value.items() if name != "reason"}
     return [without_reasons(one) for one in value] if isinstance(value, list | tuple) else value

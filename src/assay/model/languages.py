@@ -1,7 +1,7 @@
-"""Which language a text is likely in: by its script, and by little words where many share one.
+"""Guess the language of a text from its script and from common words.
 
-It is good enough to tell a person that topics and index do not go together, and a browser which
-voice reads a text out; it is used for no more.
+This is good enough to warn that topics and index are in different languages, and to choose the
+voice that reads a text aloud. It is used for nothing else.
 """
 
 from __future__ import annotations
@@ -16,23 +16,22 @@ _TABLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("assay.model").joinpath("languages.toml").read_text("utf-8")
 )
 NAMES = _TABLES["names"]
-"""Languages by ISO 639-1 code."""
+"""Names of languages by ISO 639-1 code."""
 
 _BY_SCRIPT = re.compile(
     "|".join(f"(?P<{code}>[{marks}])" for code, marks in _TABLES["scripts"].items())
 )
 COMMON = _TABLES["words"]
-"""Little words of languages that share a script, by code."""
+"""Common words of languages that share a script, by language code."""
 
 _COMMON = {code: frozenset(words.split()) for code, words in COMMON.items()}
 _CYRILLIC = frozenset(("bg", "ru", "sr", "uk"))
 _WORD = re.compile(r"[^\W\d_]+|'n")
-_READ = 2000  # characters: enough to tell
+_READ = 2000  # characters that are looked at
 
 
 def likely_language(text: str) -> str:
-    """The ISO 639-1 code of the language that ``text`` is likely in; empty where that cannot be
-    told, as of a name alone."""
+    """The ISO 639-1 code of the likely language of ``text``, or "" if unclear (a name, say)."""
     part = text[:_READ]
     scripts = Counter(found.lastgroup or "" for found in _BY_SCRIPT.finditer(part))
     if not scripts:
@@ -45,8 +44,8 @@ def likely_language(text: str) -> str:
     words = [word.casefold() for word in _WORD.findall(part)]
     codes = _CYRILLIC if script == "ru" else _COMMON.keys() - _CYRILLIC
     counts = {code: sum(word in _COMMON[code] for word in words) for code in sorted(codes)}
-    if script == "ru" and (told := _by_letters(part, ("uk", "sr"))):
-        return told
+    if script == "ru" and (code := _by_letters(part, ("uk", "sr"))):
+        return code
     first, second = sorted(counts, key=lambda code: -counts[code])[:2]
     if counts[first] < 2 or counts[first] == counts[second]:
         return ""
@@ -54,7 +53,7 @@ def likely_language(text: str) -> str:
 
 
 def languages(texts: Iterable[str]) -> dict[str, float]:
-    """The share of each language among those ``texts`` of which it can be told."""
+    """The share of each language among the ``texts`` whose language is clear."""
     found = Counter(filter(None, map(likely_language, texts)))
     return {code: count / found.total() for code, count in found.most_common()}
 
@@ -65,16 +64,16 @@ _EASILY_CONFUSED = (
     frozenset(("hi", "mr")),
     frozenset(("da", "no")),
 )
-"""Languages that short texts are easily taken for one another in."""
+"""Groups of languages that are easily confused in short texts."""
 
 
-def told_apart(one: str, other: str) -> bool:
-    """Whether two languages are two, and a short text can be told to be in the one."""
+def distinguishable(one: str, other: str) -> bool:
+    """Whether two languages differ and short texts in them are not easily confused."""
     return one != other and not any({one, other} <= group for group in _EASILY_CONFUSED)
 
 
 def _by_letters(text: str, codes: Iterable[str]) -> str:
-    """The language among ``codes`` that has letters of its own in ``text``."""
+    """The language among ``codes`` whose special letters are most frequent in ``text``, or ""."""
     counts = {
         code: sum(text.count(letter) for letter in _TABLES["letters"][code]) for code in codes
     }

@@ -1,5 +1,5 @@
-"""Locks of files and folders, which the system lets go of when a process ends, however it ends; and
-folders that are gone with the process that made them."""
+"""File locks that the system releases however a process ends, and temporary folders that do not
+outlive their process."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from shutil import rmtree
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: nobody is kept out there
+except ImportError:  # Windows has no such locks; there, nothing is locked
     fcntl = None  # type: ignore[assignment]
 
 HAS_LOCKS = fcntl is not None
-WITHOUT = "" if HAS_LOCKS else "nothing here keeps a second process from the same work: start none."
-"""What is told where there are no locks: two that ask the same would pay for all twice."""
+NO_LOCKS_WARNING = (
+    "" if HAS_LOCKS else "nothing here keeps a second process from the same work: start none."
+)
+"""Warning on systems without locks, where two processes could ask, and pay for, the same."""
 
 
-def locked(file: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Lock an open file or folder; False where another process's lock is in the way, unless it is
-    waited for. Raises OSError on file systems without locks."""
+def try_lock(file: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Lock an open file or folder; False if another process holds the lock (never with ``wait``).
+
+    Raises OSError on file systems without locks.
+    """
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         fcntl.flock(file, how if wait else how | fcntl.LOCK_NB)
@@ -30,46 +34,47 @@ def locked(file: int, *, shared: bool = False, wait: bool = False) -> bool:
     return True
 
 
-class PassingFolder:
-    """A folder ``assay-KIND-…`` in the system's temporary one, until it is closed. Those of
-    processes that were killed, which nobody holds, are taken away when the next is made: so nothing
-    that is wanted later belongs there."""
+class TemporaryFolder:
+    """A folder ``assay-KIND-…`` in the system's temporary folder, which ``close`` removes.
+
+    Folders of processes that were killed are removed when the next one is created.
+    """
 
     def __init__(self, kind: str) -> None:
-        self._held: int | None = None
-        take_away_left(kind)
-        while self._held is None:
+        self._lock: int | None = None
+        remove_abandoned(kind)
+        while self._lock is None:
             self.path = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
             if not HAS_LOCKS:
                 return
-            # Until it is held, another process may take it for one that was left.
+            # Until it is locked, another process may take it for an abandoned one and remove it.
             with suppress(FileNotFoundError):
-                self._held = os.open(self.path, os.O_RDONLY)
+                self._lock = os.open(self.path, os.O_RDONLY)
                 with suppress(OSError):
-                    locked(self._held, wait=True)
+                    try_lock(self._lock, wait=True)
                 if not self.path.is_dir():
                     self.close()
 
     def close(self) -> None:
-        """Take it away with all that is in it."""
+        """Remove the folder and everything in it."""
         rmtree(self.path, ignore_errors=True)
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
-def take_away_left(kind: str) -> None:
-    """Remove this person's folders of a kind whose processes were killed."""
-    for left in Path(tempfile.gettempdir()).glob(f"assay-{kind}-*") if HAS_LOCKS else ():
-        with suppress(OSError):  # somebody else's, gone meanwhile, or no folder
-            _take_away(left)
+def remove_abandoned(kind: str) -> None:
+    """Remove this user's folders of a kind whose processes were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"assay-{kind}-*") if HAS_LOCKS else ():
+        with suppress(OSError):  # another user's, just removed, or not a folder
+            _remove_if_abandoned(folder)
 
 
-def _take_away(path: Path) -> None:
-    """Remove a folder of this person's that no process holds."""
+def _remove_if_abandoned(path: Path) -> None:
+    """Remove a folder of this user that no process has locked."""
     file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        if os.fstat(file).st_uid == os.getuid() and locked(file):
+        if os.fstat(file).st_uid == os.getuid() and try_lock(file):
             rmtree(path)
     finally:
         os.close(file)

@@ -1,9 +1,10 @@
-"""Which modules a file may name: none that only happen to be installed, or came with a folder.
+"""Which modules a file of an evaluation may name: only the user's own, or those that the user
+trusts.
 
-A folder that somebody sends names labellers and protocols as ``module:attribute``. Python itself
-and installed packages are full of functions that run whatever they are given, and Python also looks
-where one works (in a notebook, or by ``python -m``), which may be in that folder, or beside it. So
-these are imported for a file's sake only where somebody who may decide that said so.
+An ``assay.toml`` that somebody sends can name labellers and protocols as ``module:attribute``.
+Python and installed packages are full of functions that execute what they are given, and Python
+also imports from the working directory (in a notebook, or with ``python -m``), which may be that
+very folder. So modules of these kinds are imported only if the user has allowed it.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 TRUSTED = "ASSAY_TRUSTED_MODULES"
-"""Modules of installed packages that files may name, separated by commas; what lies in a package
-that is named is trusted too."""
+"""Environment variable: modules and packages that files may name, separated by commas."""
 
 
 def check_module(module: str, spec: str) -> None:
-    """Raise SettingsError where ``module``, which a file names in ``spec``, is of Python, Assay,
-    an installed package or an evaluation folder, and not named in ``ASSAY_TRUSTED_MODULES``.
-    Imports none of these."""
+    """Raise SettingsError if a file must not name ``module``, as it does in ``spec``.
+
+    That is a module of Python, Assay, an installed package or an evaluation folder, unless
+    ``ASSAY_TRUSTED_MODULES`` names it. The check imports none of these.
+    """
     trusted = [name.strip() for name in os.environ.get(TRUSTED, "").split(",") if name.strip()]
     if any(module == name or module.startswith(f"{name}.") for name in trusted):
         return
     top = module.partition(".")[0]
     why = "it came with Python, Assay or an installed package"
     if not (top in sys.stdlib_module_names or top == "assay" or _installed(top)):
-        if not _sent(module):
+        if not _in_evaluation_folder(module):
             return
         why = "it lies in an evaluation folder"
     raise SettingsError(
@@ -47,7 +49,7 @@ def check_module(module: str, spec: str) -> None:
 
 
 def _places(module: str) -> list[Path]:
-    """Where a module, or what is in a package, lies. Imports what packages it is in."""
+    """The file of a module, or the folders of a package. Imports the packages that contain it."""
     try:
         found = find_spec(module)
     # ValueError: __main__ and some others have no spec.
@@ -58,42 +60,42 @@ def _places(module: str) -> list[Path]:
 
 
 def _installed(top: str) -> bool:
-    """Whether a package lies where packages are installed. One that was installed from its own
-    folder (``pip install -e``) does not."""
+    """Whether a package is in one of Python's package folders. One installed from its own folder
+    (``pip install -e``) is not."""
     return any(
-        # By name too: those of --user, and Debian's own, lie elsewhere.
+        # By name too: --user and Debian use other folders.
         home in file.parents or {"site-packages", "dist-packages"} & set(file.parts)
         for file in map(Path.resolve, _places(top))
         for home in _homes()
     )
 
 
-def _sent(module: str) -> bool:
-    """Whether a module, or a package that it is in, lies in an evaluation folder, and nobody has
-    Python look there."""
+def _in_evaluation_folder(module: str) -> bool:
+    """Whether a module, or a package that contains it, is in an evaluation folder that the user
+    has not put on Python's path."""
     names = module.split(".")
     return (
-        not _chosen(names[0])
+        not _on_chosen_path(names[0])
         and any(
             (folder / "assay.toml").exists()
-            for end in range(1, len(names) + 1)  # a package is looked at before it is imported
+            for end in range(1, len(names) + 1)  # each package is checked before it is imported
             for place in _places(".".join(names[:end]))
             for folder in place.parents
         )
     )
 
 
-def _chosen(top: str) -> bool:
-    """Whether a module is the one to which ``PYTHONPATH``, or what was installed with
-    ``pip install -e``, leads: one of its name where Python looks of itself may go before it."""
+def _on_chosen_path(top: str) -> bool:
+    """Whether Python finds a module through ``PYTHONPATH`` or ``pip install -e``, and not through
+    the working directory, where another of the same name may shadow it."""
     here = Path.cwd()
     paths = [
         *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
-        # The first is where the script lies, or where one works.
-        *(one for one in sys.path[1:] if os.path.isabs(one) and Path(one).resolve() != here),
+        # The first entry is the script's folder or the working directory.
+        *(path for path in sys.path[1:] if os.path.isabs(path) and Path(path).resolve() != here),
     ]
     found = PathFinder.find_spec(top, paths)
-    # (A package without an __init__.py may lie in several places, and has no origin.)
+    # (A package without __init__.py may be in several places and has no origin.)
     return (
         found is not None and found.origin is not None and _places(top)[:1] == [Path(found.origin)]
     )
@@ -101,18 +103,18 @@ def _chosen(top: str) -> bool:
 
 @cache
 def _homes() -> tuple[Path, ...]:
-    """Where this Python's packages are installed."""
+    """The folders in which this Python's packages are installed."""
     paths = map(sysconfig.get_path, ("purelib", "platlib", "stdlib"))
     return tuple(Path(path).resolve() for path in paths)
 
 
 def entry_points(group: str) -> EntryPoints:
-    """What installed packages offer in a group of entry points."""
-    return _entry_points(group, tuple((path, _changed(path)) for path in sys.path))
+    """Entry points of a group, of all installed packages."""
+    return _entry_points(group, tuple((path, _mtime(path)) for path in sys.path))
 
 
-def _changed(path: str) -> float:
-    """When something was last installed there; -1 where there is no such place."""
+def _mtime(path: str) -> float:
+    """When something was last installed in a folder, or -1 if there is no such folder."""
     try:
         return os.stat(path or ".").st_mtime
     except OSError:
@@ -121,8 +123,8 @@ def _changed(path: str) -> float:
 
 @cache
 def _entry_points(group: str, places: tuple[tuple[str, float], ...]) -> EntryPoints:
-    # To read what all packages say of themselves takes a fifth of evaluating a small folder.
+    # Cached, as reading all packages' metadata takes a fifth of the time of a small evaluation. The
+    # places are part of the key, so a package that is installed meanwhile is found.
     from importlib import metadata  # noqa: PLC0415 (slow to load)
 
-    # The places are there for the cache: what is installed while this runs is found.
     return metadata.entry_points(group=group)

@@ -1,4 +1,4 @@
-"""What the command line says of a parameter, at it: ``n: Annotated[int, Option(…)]``."""
+"""Command-line options, declared at the parameter: ``n: Annotated[int, Option(…)]``."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 
 class Argument(NamedTuple):
-    """A parameter of a command that is known by its place."""
+    """A positional parameter of a command."""
 
     metavar: str | None = None
     help: str | None = None
 
 
 class Option(NamedTuple):
-    """A parameter of a command or another function, or a field of a dataclass, that is an option.
+    """An option: a parameter of a command or another function, or a field of a dataclass.
 
-    ``flag`` is how it is written where that is not its name (``-o --out``, ``--on/--off``);
-    ``least`` and ``most`` are its ends; ``of`` are the words that there are, where a function takes
-    a text. One that is true by itself is written ``--NAME`` and ``--no-NAME``.
+    ``flag`` is its spelling if that is not its name (``-o --out``, ``--on/--off``); a flag that is
+    true by default becomes ``--NAME/--no-NAME``. ``least`` and ``most`` bound a number. ``of``
+    lists the allowed words of a parameter that takes a str.
     """
 
     help: str

@@ -1,7 +1,8 @@
-"""Phrases by which texts are known, as data: files of regular expressions, in TOML.
+"""Regular expressions kept as data in TOML files: the phrases by which refusals and the like are
+known.
 
-An entry is an expression, or a list of alternatives; its line breaks are layout. ``<NAME>`` in one
-stands for an entry of ``[parts]``, or for all forms of the verbs of one of ``[verbs]``.
+An entry is an expression or a list of alternatives; line breaks in it are only layout. ``<NAME>``
+stands for an entry of ``[parts]``, or for all forms of the verbs of an entry of ``[verbs]``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _NAMED = re.compile(r"<([A-Z]+)>")
 
 
 class Phrases:
-    """What a file of phrases says: its tables, and its parts, filled in."""
+    """A phrase file: its tables, and its parts with all ``<NAME>`` filled in."""
 
     def __init__(self, text: str) -> None:
         self.tables: dict[str, Any] = tomllib.loads(text)
@@ -39,36 +40,36 @@ class Phrases:
 
     @classmethod
     def of(cls, package: str, file: str) -> Phrases:
-        """Those of a file beside the modules of ``package``."""
+        """The phrases of a file in ``package``."""
         return cls(phrases_in(package, file))
 
     @property
     def rules(self) -> dict[str, re.Pattern[str]]:
-        """The patterns of the table ``[rules]``, by name."""
+        """Patterns of the table ``[rules]``, by name."""
         return {name: self.pattern(own) for name, own in self.tables["rules"].items()}
 
     @property
     def words(self) -> dict[str, frozenset[str]]:
-        """The lists of words in the table ``[words]``, by name."""
+        """Word lists of the table ``[words]``, by name."""
         return {name: frozenset(own.split()) for name, own in self.tables["words"].items()}
 
-    def pattern(self, said: str | Iterable[str]) -> re.Pattern[str]:
-        """An entry as a pattern."""
-        if isinstance(said, str):
-            return re.compile(self._filled(said))
-        return re.compile("|".join(f"(?:{self._filled(one)})" for one in said))
+    def pattern(self, entry: str | Iterable[str]) -> re.Pattern[str]:
+        """Compile an entry."""
+        if isinstance(entry, str):
+            return re.compile(self._filled(entry))
+        return re.compile("|".join(f"(?:{self._filled(one)})" for one in entry))
 
     def _filled(self, expression: str) -> str:
         return _NAMED.sub(lambda hit: self.parts[hit.group(1)], expression.replace("\n", ""))
 
 
 def phrases_in(package: str, file: str) -> str:
-    """The text of a file beside the modules of ``package``."""
+    """The text of a file in ``package``."""
     return resources.files(package).joinpath(file).read_text("utf-8")
 
 
 def _forms(verbs: list[str]) -> str:
-    """All forms of regular verbs, as an expression."""
+    """An expression for all forms of regular verbs."""
     stems = sorted({one.removesuffix("e").removesuffix("y") for one in verbs})
     return rf"(?:(?:{'|'.join(stems)})(?:e|y|s|es|ed|d|ies|ied|ying|ing|)\b)"
 

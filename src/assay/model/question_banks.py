@@ -1,4 +1,4 @@
-"""Nuggets as questions with gold answers, of which one is needed or all: RAGTIME, Auto-Judge."""
+"""Nuggets as questions with gold answers, as RAGTIME and Auto-Judge have them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 
 class Aggregator(StrEnum):
-    """How gold answers that a report gives make up a question: one is enough, all are needed, none
-    may be there, or they add up."""
+    """How a report's gold answers count for a question: one suffices, all are needed, none may be
+    given, or they add up."""
 
     OR = "OR"
     AND = "AND"
@@ -18,14 +18,14 @@ class Aggregator(StrEnum):
 
 
 class GoldAnswer(NamedTuple):
-    """A right answer and the documents that it is in."""
+    """A correct answer and the documents that contain it."""
 
     text: str
     references: tuple[str, ...] = ()
 
 
 class GoldQuestion(NamedTuple):
-    """A question; without answers there is no gold, and it is not scored."""
+    """A question; one without gold answers is not scored."""
 
     text: str
     kind: Aggregator
@@ -35,7 +35,7 @@ class GoldQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QuestionBank:
-    """The questions of a topic; ``claims`` are nuggets that are no questions."""
+    """The questions of a topic; ``claims`` are nuggets that are not questions."""
 
     topic: str
     title: str

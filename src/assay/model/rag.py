@@ -1,7 +1,8 @@
 """Questions, passages, answers and nuggets, as the R2C2 task defines them.
 
-Source: NTCIR-19 R2C2 task paper, sections 3.2-3.5. A *PassageKey* is the pair of a PR run's name
-and a passage rank; within a question it names one passage.
+Source: NTCIR-19 R2C2 task paper, sections 3.2-3.5. A shared task has hundreds of thousands of
+passages and answers. As objects they would take several times the memory of their texts, so
+:class:`PackedPassages` and :class:`Answers` keep them in a scratch file and create them on access.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _ANSWER = Struct("=BIII")  # confidence, line, line of the first nugget, how man
 
 
 class Mark(StrEnum):
-    """What step 3 and 4 found a nugget to be: the letter of a marked AC run."""
+    """The result of steps 3 and 4 for a nugget: the letter in a marked AC run."""
 
     BOGUS = "B"
     RELEVANT = "R"
@@ -30,13 +31,16 @@ class Mark(StrEnum):
 
 
 WORDINGS = " | "
-"""Between the wordings of one gold answer."""
+"""Separator between the wordings of one gold answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A test question. ``gold`` holds the accepted answers, empty where none were given; where
-    several are ``required`` these, each with its wordings, and ``gold`` all of them."""
+    """A test question.
+
+    ``gold`` holds the accepted answers, if any. If several answers are ``required`` together, that
+    field has the wordings of each, and ``gold`` has all wordings.
+    """
 
     id: str
     text: str
@@ -47,12 +51,13 @@ class Question:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The gold answers as they are shown: one wording after the other, or what is required."""
-        return tuple(WORDINGS.join(one) for one in self.required) or self.gold
+        """The gold answers as they are shown: each required answer with its wordings, or
+        ``gold``."""
+        return tuple(map(WORDINGS.join, self.required)) or self.gold
 
 
 class PassageKey(NamedTuple):
-    """``PRrunName;PassageRank``: names one passage within a question."""
+    """``PRrunName;PassageRank``, which identifies a passage within a question."""
 
     run: str
     rank: int
@@ -62,7 +67,8 @@ class PassageKey(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """One line of a PR run. ``rank`` is 1-20, ``text`` one consecutive part of document ``doc``."""
+    """One line of a PR run. Its rank is 1-20, ``text`` is a consecutive part of document
+    ``doc``."""
 
     question: str
     key: PassageKey
@@ -71,30 +77,28 @@ class Passage(NamedTuple):
     line: int = 0
 
 
-# What Passage(...) comes to, without a call in between.
+# Passage(...) without the overhead of a Python call.
 _passage: Callable[[Iterable[Any]], Passage] = partial(tuple.__new__, Passage)
 
 
 @lru_cache(1 << 14)
 def _once(value: Any) -> Any:
-    """The same value, of which many are alike, as one object."""
+    """Return equal values as one object, to save memory."""
     return value
 
 
 class PackedPassages(Sequence[Passage]):
-    """The passages of a run for a question, in rank order. They lie in a scratch and are made when
-    they are looked at: a shared task has hundreds of thousands, and an object each would take five
-    times as much."""
+    """The passages of a run for a question, in rank order, kept in a scratch file."""
 
     __slots__ = ("_at", "_question", "_ranks", "_run", "_scratch", "_size")
 
     @classmethod
     def of(cls, passages: Sequence[Passage], scratch: Scratch) -> Sequence[Passage]:
-        """The passages, packed where that can be done: ranks are bytes, nothing breaks a line."""
-        odd = not passages or any(
+        """The passages, packed if possible: ranks fit into a byte, no text has a line break."""
+        unpackable = not passages or any(
             not 0 < one.key.rank < 256 or "\n" in one.doc or "\n" in one.text for one in passages
         )
-        return tuple(passages) if odd else cls(passages, scratch)
+        return tuple(passages) if unpackable else cls(passages, scratch)
 
     def __init__(self, passages: Sequence[Passage], scratch: Scratch) -> None:
         self._question = passages[0].question
@@ -110,7 +114,7 @@ class PackedPassages(Sequence[Passage]):
 
     @property
     def ranks(self) -> bytes:
-        """The rank of each, a byte each."""
+        """The rank of each passage, one byte each."""
         return self._ranks
 
     def __getitem__(self, index: Any) -> Any:
@@ -132,16 +136,16 @@ class PackedPassages(Sequence[Passage]):
 
 @dataclass(frozen=True, slots=True)
 class PassageRun:
-    """A PR run: for each question id its passages in rank order."""
+    """A PR run: the passages of each question id, in rank order."""
 
     name: str
     passages: Mapping[str, Sequence[Passage]]
 
 
 class Nugget(NamedTuple):
-    """A factual claim in one sentence with the passage that it was drawn from.
+    """A factual claim in one sentence, and the passage that it is taken from.
 
-    ``mark`` is None in an unmarked AC run, and where a label is missing.
+    ``mark`` is None in an unmarked AC run, and if a label is missing.
     """
 
     num: int
@@ -155,8 +159,10 @@ _nugget: Callable[[Iterable[Any]], Nugget] = partial(tuple.__new__, Nugget)
 
 
 class PlainNuggets(NamedTuple):
-    """The nuggets of an answer as columns, where none is marked and each stands on a line of its
-    own, the ``first`` of these and those behind it."""
+    """The nuggets of an answer as columns, if all are unmarked and on consecutive lines.
+
+    ``first`` is the line of the first nugget.
+    """
 
     nums: bytes
     keys: Sequence[PassageKey]
@@ -165,7 +171,7 @@ class PlainNuggets(NamedTuple):
 
     @classmethod
     def of(cls, nuggets: Sequence[Nugget]) -> PlainNuggets | None:
-        """The nuggets so, where they are such."""
+        """The nuggets as columns, or None if that is not possible."""
         first = nuggets[0].line if nuggets else 0
         if any(
             one.mark is not None or one.line != line or "\n" in one.text or not 0 < one.num < 256
@@ -175,8 +181,8 @@ class PlainNuggets(NamedTuple):
         nums, keys, texts, _, _ = zip(*nuggets, strict=True) if nuggets else ((),) * 5
         return cls(bytes(nums), keys, texts, first)
 
-    def made(self) -> tuple[Nugget, ...]:
-        """One after the other."""
+    def unpacked(self) -> tuple[Nugget, ...]:
+        """The nuggets as objects."""
         columns = self.nums, self.keys, self.texts, repeat(None), count(self.first)
         return tuple(map(_nugget, zip(*columns, strict=False)))
 
@@ -193,16 +199,16 @@ class Answer:
 
 
 class SharedAnswers:
-    """What several runs hold together: the ``scratch`` in which their answers lie, and which
-    questions they answer, where they do so in the same order."""
+    """Storage that several runs share: the scratch file of their answers, and the index of
+    questions of runs that answer the same ones in the same order."""
 
     def __init__(self) -> None:
         self.scratch = Scratch()
         self._places: dict[str, int] = {}
 
     def places(self, places: dict[str, int]) -> dict[str, int]:
-        """The same places of answers, which may be those of the run before."""
-        # In order, which == of dicts does not look at: it is the order of the file.
+        """An index equal to ``places``: the previous run's object, if it has the same entries."""
+        # The order counts too, as it is that of the file; == of dicts ignores it.
         if len(places) != len(self._places) or not all(
             map(eq, places.items(), self._places.items())
         ):
@@ -211,34 +217,30 @@ class SharedAnswers:
 
 
 class Answers(Mapping[str, Answer]):
-    """The answers of a run by question id, in the order of the file.
-
-    They lie in a scratch and are made when they are looked at: a shared task has hundreds of
-    thousands, and objects would take several times as much as their texts.
-    """
+    """The answers of a run by question id, in file order, kept in a scratch file."""
 
     def __init__(self, shared: SharedAnswers | None = None) -> None:
         self._shared = shared or SharedAnswers()
         self._at: dict[str, int] = {}
-        self._odd: dict[str, Answer] = {}  # those that do not fit
+        self._unpacked: dict[str, Answer] = {}  # answers that cannot be packed
         self._records = Texts(self._shared.scratch)
         self._keys: dict[PassageKey, int] = {}
         self._keys_in_order: list[PassageKey] = []
 
     def add(self, answer: Answer) -> None:
-        """Add an answer to a question that has none yet."""
+        """Add the answer to a question that has none yet."""
         nuggets = PlainNuggets.of(answer.nuggets)
         if nuggets is not None and "\n" not in answer.text:
             self.add_plain(answer.question, answer.text, answer.confidence, answer.line, nuggets)
         else:
-            # For the order of the file alone: no record is added, and none is read at this place.
+            # Only for the file order: no record is added or read at this index.
             self._at[answer.question] = len(self._records)
-            self._odd[answer.question] = answer
+            self._unpacked[answer.question] = answer
 
     def add_plain(
         self, question: str, text: str, confidence: int, line: int, nuggets: PlainNuggets
     ) -> None:
-        """The same without an object for each; no text has several lines."""
+        """Add an answer given by its parts; no text may contain a line break."""
         self._at[question] = len(self._records)
         nums, keys, texts, first = nuggets
         known = self._keys
@@ -256,8 +258,8 @@ class Answers(Mapping[str, Answer]):
             )
         )
 
-    def done(self) -> None:
-        """All were added."""
+    def finish(self) -> None:
+        """Call once all answers have been added."""
         self._at = self._shared.places(self._at)
 
     def __len__(self) -> int:
@@ -270,24 +272,24 @@ class Answers(Mapping[str, Answer]):
         return question in self._at
 
     def __getitem__(self, question: str) -> Answer:
-        if question in self._odd:
-            return self._odd[question]
+        if question in self._unpacked:
+            return self._unpacked[question]
         data = self._records.data(self._at[question])
         confidence, line, first, number = _ANSWER.unpack_from(data)
         nums = data[_ANSWER.size : _ANSWER.size + number]
-        # For each nugget a byte of its number and four of its key.
+        # Each nugget has one byte for its number and four for its key.
         text_at = _ANSWER.size + 5 * number
         cited = array("I", data[_ANSWER.size + number : text_at])
         text, *texts = data[text_at:].decode(errors="surrogatepass").split("\n")
         keys = [self._keys_in_order[code] for code in cited]
         return Answer(
-            question, text, confidence, PlainNuggets(nums, keys, texts, first).made(), line
+            question, text, confidence, PlainNuggets(nums, keys, texts, first).unpacked(), line
         )
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRun:
-    """An AC run: for each question id its answer, in the order of the file."""
+    """An AC run: the answer to each question id, in file order."""
 
     name: str
     answers: Mapping[str, Answer]

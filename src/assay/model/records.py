@@ -1,4 +1,4 @@
-"""What a RAG application answered: a question, an answer, the passages that it had, references."""
+"""Records of a RAG application: a question, the answer, the retrieved passages, references."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 UNKNOWN = -1
-"""The place of a passage that is cited and is not there."""
+"""Index of a cited passage that does not exist."""
 
 HISTORY_VERSION = 1
-"""Changes whenever earlier turns are put before a question in another way."""
+"""Version of the layout of :func:`with_history`; raise it when the layout changes."""
 
 
 class Retrieved(NamedTuple):
-    """A passage as it was retrieved; ``text`` None: known to exist, its text is not there. A
-    ``truncated`` one may hold more than is seen."""
+    """A retrieved passage. ``text`` is None if it is not known; if ``truncated``, the passage may
+    be longer than ``text``."""
 
     id: str
     text: str | None
@@ -26,8 +26,8 @@ class Retrieved(NamedTuple):
 
 
 class CitedSentence(NamedTuple):
-    """A sentence of an answer and the places of the passages that it cites (:data:`UNKNOWN` where
-    there is no such passage)."""
+    """A sentence of an answer and the indexes of the passages that it cites, :data:`UNKNOWN` for a
+    passage that does not exist."""
 
     text: str
     citations: tuple[int, ...] = ()
@@ -44,10 +44,10 @@ class Turn(NamedTuple):
 class Record:
     """One run's answer to one question.
 
-    ``answer`` is without citation marks, empty where there is none (``error`` then says why, if
-    that is known). ``sentences`` are the same with their citations. ``ranked`` is false where
-    passages of several retrievers were put together. ``truncated``: the answer is cut.
-    ``metadata`` is flat, ``session`` the conversation that the question is a turn of.
+    ``answer`` has no citation marks; it is empty if there is no answer (``error`` then says why, if
+    known). ``sentences`` are its sentences with their citations. ``ranked`` is false if the
+    passages of several retrievers were combined. ``truncated`` means that the answer is cut off.
+    ``session`` is the conversation that the question belongs to. ``metadata`` is flat.
     """
 
     run: str
@@ -70,14 +70,14 @@ class Record:
     line: int = 0
 
     @property
-    def asked(self) -> str:
-        """The question with the turns before it, in one fixed layout."""
-        return asked(self.question, self.history)
+    def full_question(self) -> str:
+        """The question preceded by the earlier turns."""
+        return with_history(self.question, self.history)
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question as a file of questions has it."""
+    """A question of a question file."""
 
     id: str
     question: str
@@ -86,18 +86,18 @@ class AskedQuestion:
     category: str | None = None
 
 
-def asked(question: str, history: Sequence[Turn]) -> str:
-    """A question with the turns before it: lines ``user: …`` and ``assistant: …``."""
+def with_history(question: str, history: Sequence[Turn]) -> str:
+    """A question preceded by the earlier turns: lines ``user: …`` and ``assistant: …``."""
     if not history:
         return question
-    return "\n".join([*(f"{one.role}: {one.text}" for one in history), f"user: {question}"])
+    return "\n".join([*(f"{turn.role}: {turn.text}" for turn in history), f"user: {question}"])
 
 
 def text_id(text: str) -> str:
-    """The id of a passage that has none: ``t:`` and the first 16 digits of its SHA-256."""
+    """An id for a passage without one: ``t:`` and the first 16 digits of its text's SHA-256."""
     return f"t:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def folded_text(text: str) -> str:
-    """What texts that count as equal have in common: NFC, case folded, white space as one space."""
+    """Normalise a text for comparison: NFC, case folded, white space collapsed."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())

@@ -1,4 +1,4 @@
-"""Weighted rubrics: what an answer should do, what it should not, and how much each counts."""
+"""Weighted rubrics: what an answer should and should not do, and how much each criterion counts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from assay.model.trec_rag import Importance, RagNugget
 
 
 class Met(StrEnum):
-    """How far an answer does what a criterion says. Of a criterion with a negative weight that is
-    a failing."""
+    """How far an answer satisfies a criterion. A criterion with a negative weight names a fault."""
 
     YES = "satisfied"
     PARTLY = "partially_satisfied"
@@ -20,8 +19,11 @@ class Met(StrEnum):
 
 
 class Criterion(NamedTuple):
-    """A criterion. ``axis`` groups criteria (RAGDoll's type); ``tier`` is ``mandatory``,
-    ``optional`` or empty; ``source`` is the nugget that it was made of."""
+    """A criterion of a rubric.
+
+    ``axis`` groups criteria (RAGDoll's type). ``tier`` is ``mandatory``, ``optional`` or empty.
+    ``source`` is the text of the nugget that the criterion is made from.
+    """
 
     text: str
     weight: float
@@ -31,7 +33,7 @@ class Criterion(NamedTuple):
 
 
 class GradedCriterion(NamedTuple):
-    """A criterion and its verdict, None where judging failed."""
+    """A criterion and its verdict, or None if judging failed."""
 
     criterion: Criterion
     verdict: Met | None
@@ -39,7 +41,7 @@ class GradedCriterion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradedAnswer:
-    """An answer held to a rubric."""
+    """An answer judged by a rubric."""
 
     run: str
     topic: str
@@ -48,20 +50,21 @@ class GradedAnswer:
 
 
 AXES = ("explicit", "implicit", "synthesis", "references", "communication", "instruction")
-"""RAGDoll's types of criteria; another one counts as the first."""
+"""RAGDoll's types of criteria. Any other type counts as the first."""
 
 MANDATORY = "mandatory"
-"""The tier of a criterion made of a vital nugget."""
+"""Tier of a criterion that is made from a vital nugget."""
 
 
 def rubric_of_nuggets(
     nuggets: Sequence[RagNugget], authored: Iterable[tuple[str, str, str | None]] = ()
 ) -> list[Criterion]:
-    """A rubric that holds answers to a topic's nuggets, as RAGDoll makes it: the criteria that
-    somebody wrote, then one for each vital nugget that none of these is made of.
+    """Make a rubric from a topic's nuggets as RAGDoll does: the ``authored`` criteria, then one for
+    each vital nugget that no authored criterion is made from.
 
-    ``authored``: text, type and the text of the nugget that it is made of (None: several, or none).
-    Made of a vital nugget it is mandatory, else optional.
+    Each authored criterion is its text, its type and the text of its nugget (None if it is made
+    from several, or from none). Criteria made from a vital nugget are mandatory, the others
+    optional.
     """
     vital = dict.fromkeys(one.text for one in nuggets if one.importance is Importance.VITAL)
     written = [(text, axis if axis in AXES else AXES[0], of) for text, axis, of in authored]

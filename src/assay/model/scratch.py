@@ -1,4 +1,4 @@
-"""Long rows of bytes that lie in a file without a name, instead of in memory."""
+"""Growing data that is kept in an unnamed temporary file instead of in memory."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from typing import IO, Any
 
 from assay.model.errors import SettingsError
 
-_HELD = 1 << 20  # bytes that are in memory before there is a file
-_AWAITING = 1 << 16  # bytes that are written at once
-_BLOCK = 1024  # numbers that are written at once
-_AT_ONCE = 64 * _BLOCK  # numbers that are read at once
-_TOGETHER = 1 << 20  # bytes that are read at once for several texts
+_HELD = 1 << 20  # bytes kept in memory before a file is opened
+_BUFFER = 1 << 16  # bytes written at a time
+_BLOCK = 1024  # numbers written at a time
+_AT_ONCE = 64 * _BLOCK  # numbers read at a time
+_TOGETHER = 1 << 20  # most bytes read at a time for several texts
 
 
 class Scratch:
-    """Bytes that are added and read again: the first in memory, so that what is small needs no
-    disk, all others in the system's temporary folder. The file has no name: however the process
-    ends, nothing is left behind. ``held``: how many bytes are in memory, a megabyte if None."""
+    """An append-only store of bytes.
+
+    The first ``held`` bytes (a megabyte if None) stay in memory, so small data needs no disk; the
+    rest goes to the system's temporary folder. That file has no name, so however the process ends,
+    nothing is left behind.
+    """
 
     def __init__(self, held: int | None = None) -> None:
         self._most = _HELD if held is None else held
         self._held = bytearray()
-        self._new = bytearray()  # the last bytes, which are in neither
+        self._new = bytearray()  # the last bytes, not yet in the file
         self._file: IO[bytes] | None = None
         self._end = 0
         self._lock = Lock()
@@ -41,29 +44,31 @@ class Scratch:
         return self._end
 
     def add(self, data: bytes | memoryview | bytearray) -> int:
-        """Add bytes behind all others, and say where they begin. Raises SettingsError where the
-        temporary folder takes no more."""
+        """Append bytes and return their offset.
+
+        Raises SettingsError if the temporary folder is full or cannot be written.
+        """
         with self._lock:
             begin = self._end
             self._end += len(data)
-            # Once something has gone further, all goes behind it: what is held is the beginning.
+            # What is held in memory is the beginning: once anything is beyond it, so is the rest.
             if self._file is None and not self._new and self._end <= self._most:
                 self._held += data
             else:
                 self._new += data
-                if len(self._new) >= _AWAITING:
+                if len(self._new) >= _BUFFER:
                     self._write()
         return begin
 
     def _write(self) -> None:
-        """Put the last bytes into the file."""
+        """Write the buffer to the file."""
         new, self._new = self._new, bytearray()
         view = memoryview(new)
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(buffering=0, prefix="assay-")  # noqa: SIM115 (for long)
+                self._file = tempfile.TemporaryFile(buffering=0, prefix="assay-")  # noqa: SIM115 (kept open)
             self._file.seek(0, os.SEEK_END)
-            while view:  # the system may take less than it is given
+            while view:  # the system may write only a part
                 view = view[self._file.write(view) :]
         except OSError as error:
             raise SettingsError(
@@ -72,16 +77,16 @@ class Scratch:
             ) from error
 
     def read(self, at: int, size: int) -> bytes:
-        """``size`` bytes from ``at`` on."""
+        """``size`` bytes from offset ``at``."""
         with self._lock:
-            # What is asked for reaches into the last bytes.
+            # The bytes wanted reach into the buffer.
             if self._new and at + size > self._end - len(self._new):
                 self._write()
             found = bytes(self._held[at : at + size])
             if self._file is None or len(found) == size:
                 return found
             self._file.seek(at + len(found) - len(self._held))
-            while len(found) < size:  # the system gives 2 GB at once
+            while len(found) < size:  # the system reads at most 2 GB at a time
                 more = self._file.read(size - len(found))
                 if not more:
                     raise SettingsError(
@@ -91,8 +96,7 @@ class Scratch:
         return found
 
     def whole(self) -> memoryview:
-        """All bytes in one piece. What lies in the file from its first byte on is not read, but
-        mapped."""
+        """All bytes as one block; memory-mapped if all of them are in the file."""
         with self._lock:
             if self._new:
                 self._write()
@@ -104,13 +108,13 @@ class Scratch:
 
 
 class Numbers:
-    """Numbers of one kind (a type code of :mod:`array`) that are added one behind the other. A
-    thousand or so are in memory, all others in a scratch."""
+    """An append-only list of numbers of one :mod:`array` type code; all but the last thousand or so
+    are in a scratch file."""
 
     def __init__(self, scratch: Scratch, kind: str) -> None:
         self._scratch = scratch
-        self._begins = array("Q")  # of blocks of so many numbers
-        self._last: tuple[int, array[Any]] | None = None  # the block that was read last
+        self._begins = array("Q")  # offsets of the blocks
+        self._last: tuple[int, array[Any]] | None = None  # the last block that was read
         self._new: array[Any] = array(kind)
         self._size = self._new.itemsize
 
@@ -118,13 +122,13 @@ class Numbers:
         return len(self._begins) * _BLOCK + len(self._new)
 
     def append(self, number: float) -> None:
-        """Add a number."""
+        """Append a number."""
         self._new.append(number)
         if len(self._new) == _BLOCK:
             self._put()
 
     def extend(self, numbers: Iterable[float] | bytes) -> None:
-        """Add several, which may be given as their bytes."""
+        """Append several numbers, given as numbers or as their bytes."""
         if isinstance(numbers, bytes):
             self._new.frombytes(numbers)
         else:
@@ -146,16 +150,16 @@ class Numbers:
         return self._read(block)[rest]
 
     def _read(self, block: int) -> array[Any]:
-        """A block that is in the scratch."""
+        """A block of the scratch file."""
         last = self._last
         if last is None or last[0] != block:
             found: array[Any] = array(self._new.typecode)
             found.frombytes(self._scratch.read(self._begins[block], _BLOCK * self._size))
-            last = self._last = block, found  # at once: other threads may look, too
+            last = self._last = block, found  # in one step: other threads may read it
         return last[1]
 
-    def some(self, begin: int, end: int) -> array[Any]:
-        """Those from one place on to before another, in memory."""
+    def slice(self, begin: int, end: int) -> array[Any]:
+        """The numbers from index ``begin`` to before ``end``."""
         found: array[Any] = array(self._new.typecode)
         while begin < end and begin // _BLOCK < len(self._begins):
             block, rest = divmod(begin, _BLOCK)
@@ -168,9 +172,9 @@ class Numbers:
         return found
 
     def blocks(self) -> Iterator[array[Any]]:
-        """All of them, some at a time."""
+        """All numbers, in chunks."""
         for begin in range(0, len(self), _AT_ONCE):
-            yield self.some(begin, min(begin + _AT_ONCE, len(self)))
+            yield self.slice(begin, min(begin + _AT_ONCE, len(self)))
 
     def __iter__(self) -> Iterator[Any]:
         for block in self.blocks():
@@ -178,44 +182,44 @@ class Numbers:
 
 
 class Texts:
-    """Texts in a scratch, one added behind the other."""
+    """An append-only list of texts in a scratch file."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._scratch = scratch
-        self._ends = Numbers(scratch, "Q")  # where each begins and how long it is
+        self._spans = Numbers(scratch, "Q")  # offset and size of each
 
     def __len__(self) -> int:
-        return len(self._ends) // 2
+        return len(self._spans) // 2
 
     def append(self, text: str) -> None:
-        """Add a text."""
+        """Append a text."""
         self.add(text.encode(errors="surrogatepass"))
 
     def extend(self, texts: Iterable[str]) -> None:
-        """Add several."""
+        """Append several texts."""
         data = [text.encode(errors="surrogatepass") for text in texts]
         begin, sizes = self._scratch.add(b"".join(data)), [*map(len, data)]
         begins = accumulate(sizes[:-1], initial=begin)
-        self._ends.extend(chain.from_iterable(zip(begins, sizes, strict=False)))
+        self._spans.extend(chain.from_iterable(zip(begins, sizes, strict=False)))
 
     def add(self, data: bytes) -> None:
-        """Add bytes that need be no text."""
-        self._ends.extend((self._scratch.add(data), len(data)))
+        """Append bytes, which need not be text."""
+        self._spans.extend((self._scratch.add(data), len(data)))
 
     def data(self, at: int) -> bytes:
-        """The bytes at a place."""
-        return self._scratch.read(*self._ends.some(2 * at, 2 * at + 2))
+        """The bytes at an index."""
+        return self._scratch.read(*self._spans.slice(2 * at, 2 * at + 2))
 
-    def several(self, places: Sequence[int]) -> Iterator[str]:
-        """The texts at some places; those that lie together are read at once."""
-        first, last = min(places), max(places)
-        ends = self._ends.some(2 * first, 2 * last + 2) if last - first < _AT_ONCE else None
-        if ends is None or ends[-2] + ends[-1] - ends[0] > _TOGETHER:
-            yield from map(self.__getitem__, places)
+    def get_many(self, indexes: Sequence[int]) -> Iterator[str]:
+        """The texts at ``indexes``; if they are close together, they are read in one go."""
+        first, last = min(indexes), max(indexes)
+        spans = self._spans.slice(2 * first, 2 * last + 2) if last - first < _AT_ONCE else None
+        if spans is None or spans[-2] + spans[-1] - spans[0] > _TOGETHER:
+            yield from map(self.__getitem__, indexes)
             return
-        data = self._scratch.read(ends[0], ends[-2] + ends[-1] - ends[0])
-        for at in places:
-            begin, size = ends[2 * (at - first)] - ends[0], ends[2 * (at - first) + 1]
+        data = self._scratch.read(spans[0], spans[-2] + spans[-1] - spans[0])
+        for at in indexes:
+            begin, size = spans[2 * (at - first)] - spans[0], spans[2 * (at - first) + 1]
             yield data[begin : begin + size].decode(errors="surrogatepass")
 
     def __getitem__(self, at: int) -> str:
@@ -223,19 +227,19 @@ class Texts:
 
 
 class Parts:
-    """Records of one size, put into parts in any order, of which one after the other is read: to
-    sort more than fits into memory."""
+    """Records distributed over numbered parts, each of which is read as a whole: for sorting more
+    than fits into memory."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._scratch = scratch
-        self._parts: dict[int, array[int]] = {}
+        self._parts: dict[int, array[int]] = {}  # offset and size of each record
 
     def add(self, part: int, data: bytes) -> None:
-        """Add to a part."""
+        """Append a record to a part."""
         at = self._scratch.add(data)
         self._parts.setdefault(part, array("Q")).extend((at, len(data)))
 
     def read(self, part: int) -> bytes:
-        """All of a part, in the order in which it was added."""
-        ends = iter(self._parts.get(part, ()))
-        return b"".join(self._scratch.read(at, size) for at, size in zip(ends, ends, strict=True))
+        """All records of a part, in the order in which they were added."""
+        spans = iter(self._parts.get(part, ()))
+        return b"".join(self._scratch.read(at, size) for at, size in zip(spans, spans, strict=True))

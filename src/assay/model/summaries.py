@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class LineKind(StrEnum):
-    """What a line of a summary is."""
+    """The kind of a line of a summary."""
 
     OVERVIEW = "overview"
     HEADING = "heading"
@@ -22,7 +22,7 @@ class LineKind(StrEnum):
 
 
 class Document(NamedTuple):
-    """An entry of the doclist."""
+    """An entry of the document list."""
 
     number: int
     url: str
@@ -32,7 +32,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A text with the numbers of the documents that it cites: an overview, or a statement."""
+    """An overview or a statement, with the numbers of the documents that it cites."""
 
     text: str
     citations: tuple[int, ...] = ()
@@ -47,18 +47,18 @@ class SummarySection:
 
     @cached_property
     def text(self) -> str:
-        """Heading and statements, a line each."""
+        """Heading and statements, one line each."""
         lines = [] if self.heading is None else [self.heading]
         return "\n".join([*lines, *(one.text for one in self.statements)])
 
     @cached_property
     def content(self) -> str:
-        """What two sections that say the same have in common."""
-        return said(self.text)
+        """The normalised text, equal for sections that say the same."""
+        return normalised_text(self.text)
 
 
 class SummaryLine(NamedTuple):
-    """A line: its kind, its text and citations, and the section that it belongs to (−1: none)."""
+    """A line of a summary; ``section`` is the index of its section, or −1 for the overview."""
 
     kind: LineKind
     text: str
@@ -68,10 +68,12 @@ class SummaryLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """One summariser's summary for one query. ``run`` names the summariser; ``overview_last``
-    is a closing summary in the overview's place; ``degraded`` names how a version was made from
-    the summary of ``original``. ``repeats`` counts the statements that :func:`without_repeats` left
-    out."""
+    """One summariser's summary for one query.
+
+    ``run`` names the summariser. ``overview_last`` means that a closing summary takes the place of
+    the overview. ``degraded`` names the degraded version, made from the summary of run
+    ``original``. ``repeats`` counts the statements that :func:`without_repeats` removed.
+    """
 
     query: str
     query_text: str
@@ -86,8 +88,8 @@ class Summary:
     repeats: int = 0
 
     def lines(self) -> Iterator[SummaryLine]:
-        """The lines in reading order (eq. 1): the overview, then every heading and statement; a
-        closing summary comes last."""
+        """The lines in reading order (eq. 1): overview, headings and statements; a closing summary
+        comes last."""
         overview = SummaryLine(LineKind.OVERVIEW, self.overview.text, self.overview.citations, -1)
         if not self.overview_last:
             yield overview
@@ -101,36 +103,35 @@ class Summary:
 
     @cached_property
     def text(self) -> str:
-        """The whole summary, a line each."""
+        """The whole summary, one line after another."""
         return "\n".join(line.text for line in self.lines())
 
     def cited_text(self, citations: tuple[int, ...]) -> str:
-        """The texts of cited documents, taken together."""
+        """The texts of the cited documents, joined."""
         return "\n\n".join(self.documents[number].text for number in dict.fromkeys(citations))
 
 
-_ENDS = " .!?…。"
-"""Marks after which nothing is said."""
+_ENDS = " .!?…。"  # marks at the end of a sentence
 
 
-def said(text: str) -> str:
-    """What texts that say the same have in common: case, spaces and the mark at the end aside."""
+def normalised_text(text: str) -> str:
+    """Normalise a text for comparison: NFKC, case folded, white space collapsed, no final mark."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(_ENDS)
 
 
 def without_repeats(summary: Summary) -> Summary:
-    """The summary with each statement where it is said first (:func:`said`). A section
-    of which nothing is left goes with its heading."""
-    before: set[str] = set()
+    """Keep only the first of statements with the same :func:`normalised_text`. Sections that become
+    empty are removed with their heading."""
+    seen: set[str] = set()
     sections = []
     repeats = 0
     for section in summary.sections:
         new = []
         for one in section.statements:
-            if (text := said(one.text)) in before:
+            if (text := normalised_text(one.text)) in seen:
                 repeats += 1
             else:
-                before.add(text)
+                seen.add(text)
                 new.append(one)
         if new:
             sections.append(SummarySection(section.heading, tuple(new)))
@@ -138,24 +139,28 @@ def without_repeats(summary: Summary) -> Summary:
 
 
 def without_headings(summary: Summary) -> Summary:
-    """The version NoHeadings: the lines of the headings are gone."""
+    """The degraded version NoHeadings, without the lines of the headings."""
     sections = tuple(SummarySection(None, one.statements) for one in summary.sections)
     return _version(summary, "NoHeadings", sections)
 
 
 def without_first_section(summary: Summary) -> Summary:
-    """The version NoSection1."""
+    """The degraded version NoSection1, without the first section."""
     return _version(summary, "NoSection1", summary.sections[1:])
 
 
 def _version(summary: Summary, name: str, sections: tuple[SummarySection, ...]) -> Summary:
-    run, of = f"{summary.run} {name}", summary.run
-    return replace(summary, run=run, sections=sections, degraded=name, original=of, repeats=0)
+    run = f"{summary.run} {name}"
+    return replace(
+        summary, run=run, sections=sections, degraded=name, original=summary.run, repeats=0
+    )
 
 
 class Preference(NamedTuple):
-    """A labeller's word on which of two summaries of a query is better: ``left_better``.
-    ``test`` says whether the pair belongs to the test part, None where the file does not say."""
+    """A labeller's preference between two summaries of a query.
+
+    ``test`` says whether the pair belongs to the test set, or is None if the file does not say.
+    """
 
     query: str
     left: str

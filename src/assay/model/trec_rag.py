@@ -1,4 +1,4 @@
-"""Narratives, answers with citations, nuggets and support labels, as the TREC RAG track has them.
+"""TREC RAG: narratives, answers with citations, nuggets and support labels.
 
 Source: overview of the TREC 2025 RAG track, sections 2 and 3, and the track's public file formats.
 """
@@ -13,18 +13,18 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from assay.model.labels import NO_REASON, Why
+from assay.model.labels import NO_RATIONALE, Rationale
 
 
 class Importance(StrEnum):
-    """``vital``: a good answer must have it. ``okay``: worth having, not essential."""
+    """``vital``: essential in a good answer. ``okay``: worth having."""
 
     VITAL = "vital"
     OKAY = "okay"
 
 
 class Assigned(StrEnum):
-    """How far an answer says what a nugget says."""
+    """How far an answer states a nugget."""
 
     SUPPORT = "support"
     PARTIAL = "partial_support"
@@ -44,7 +44,7 @@ ASSIGNMENT_VALUE: Mapping[Assigned, float] = {
     Assigned.PARTIAL: 0.5,
     Assigned.NONE: 0.0,
 }
-"""What an assignment is worth where partial support counts by half."""
+"""Weights of assignments, if partial support counts as one half."""
 
 SUPPORT_VALUE: Mapping[Support, float] = {
     Support.FULL: 1.0,
@@ -57,8 +57,8 @@ SUPPORT_VALUE: Mapping[Support, float] = {
 class Narrative(NamedTuple):
     """A topic: a narrative of a few sentences (2025, 2026) or a short query (2024).
 
-    ``queries`` is the cluster of related queries that a narrative is written from. ``text`` is
-    empty for a cluster whose narrative is still to be written.
+    ``queries`` is the cluster of related queries from which the narrative is written; ``text`` is
+    empty until it is.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Narrative(NamedTuple):
 
 
 class SubNarrative(NamedTuple):
-    """One aspect of a narrative; ``importance`` is None where the file says nothing."""
+    """One aspect of a narrative; ``importance`` is None if the file does not say."""
 
     text: str
     importance: Importance | None = None
@@ -83,7 +83,7 @@ class Segment(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence of an answer and the documents that it cites, the strongest first."""
+    """A sentence of an answer and the documents that it cites, strongest first."""
 
     text: str
     citations: tuple[str, ...] = ()
@@ -91,9 +91,9 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class RagAnswer:
-    """One run's answer to one narrative, whatever format it was handed in in.
+    """One run's answer to one narrative, from any file format.
 
-    ``kind`` is ``automatic`` or ``manual`` where the file says so; ``line`` counts from 1.
+    ``kind`` is ``automatic``, ``manual`` or None if the file does not say; ``line`` counts from 1.
     """
 
     run: str
@@ -114,20 +114,20 @@ class RagAnswer:
 
     @cached_property
     def length(self) -> int:
-        """Words of all sentences."""
+        """Number of words of all sentences."""
         return words(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class RagRun:
-    """A run: for each narrative id its answer, in the order of the file."""
+    """A run: the answer to each narrative id, in file order."""
 
     name: str
     answers: Mapping[str, RagAnswer] = field(repr=False)
 
 
 class RelevanceGuess(NamedTuple):
-    """A line of a relevance judgment (RJ) run: a label for a document, with a confidence."""
+    """A line of a relevance judgment (RJ) run: the label of a document, with a confidence."""
 
     doc: str
     label: int
@@ -136,7 +136,7 @@ class RelevanceGuess(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgmentRun:
-    """An RJ run: for each narrative id its labels by document, in the order of the file."""
+    """An RJ run: the labels of each narrative id by document, in file order."""
 
     name: str
     guesses: Mapping[str, Mapping[str, RelevanceGuess]] = field(repr=False)
@@ -145,8 +145,8 @@ class JudgmentRun:
 class RagNugget(NamedTuple):
     """An information unit that an answer should state.
 
-    ``importance`` is None where nobody has said yet. ``sub_narrative`` is the text of the one it
-    is mapped to; ``sources`` are the documents it was drawn from.
+    ``importance`` is None if not yet judged. ``sub_narrative`` is the text of the sub-narrative
+    that it belongs to; ``sources`` are the documents that it is taken from.
     """
 
     text: str
@@ -166,16 +166,16 @@ class NuggetList:
 
 
 class AssignedNugget(NamedTuple):
-    """A nugget and how far an answer states it; ``assigned`` is None where there is no label."""
+    """A nugget and how far an answer states it; ``assigned`` is None if there is no label."""
 
     nugget: RagNugget
     assigned: Assigned | None
-    why: Why = NO_REASON
+    rationale: Rationale = NO_RATIONALE
 
 
 @dataclass(frozen=True, slots=True)
 class AssignedAnswer:
-    """The nuggets of a narrative assigned to one run's answer."""
+    """How far one run's answer states each nugget of a narrative."""
 
     run: str
     topic: str
@@ -184,17 +184,17 @@ class AssignedAnswer:
 
 
 class CitedSupport(NamedTuple):
-    """A citation of a sentence and its label. Where this is None, the track left the citation
-    ``unjudged`` (``-1``), or the label is missing."""
+    """A citation of a sentence and its label. If ``support`` is None, the track left the citation
+    ``unjudged`` (``-1``) or the label is missing."""
 
     reference: str
     support: Support | None
     unjudged: bool = False
-    why: Why = NO_REASON
+    rationale: Rationale = NO_RATIONALE
 
 
 class JudgedSentence(NamedTuple):
-    """A sentence with its citations in order; the first is the strongest."""
+    """A sentence with its citations, strongest first."""
 
     text: str
     citations: tuple[CitedSupport, ...]
@@ -212,8 +212,10 @@ class SupportAnswer:
 
 @lru_cache(100_000)
 def sub_narrative_name(text: str) -> str:
-    """A sub-narrative's text as its list has it: assessors' files put it into quotes, and ``New:``
-    before one that the list lacked. White space is one space."""
+    """A sub-narrative's text as in the official list, with white space collapsed.
+
+    Assessors' files put it in quotes, and ``New:`` before one that is not in the list.
+    """
     name = " ".join(text.split())
     for _ in range(2):  # New: "X" or "New: X"
         name = re.sub(r"^new\s*:\s*", "", name, flags=re.IGNORECASE)
@@ -224,15 +226,15 @@ def sub_narrative_name(text: str) -> str:
 
 @lru_cache(100_000)
 def sub_narrative_key(text: str) -> str:
-    """What two texts of one sub-narrative have in common: letters, marks and digits, without case
-    and width. Real files differ in commas and blanks."""
+    """Normalise a sub-narrative's text for comparison: letters, marks and digits, regardless of
+    case and width. Real files differ in commas and spaces."""
     name = sub_narrative_name(text)
     folded = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(one for one in folded if unicodedata.category(one)[0] in "LMN") or name
+    return "".join(char for char in folded if unicodedata.category(char)[0] in "LMN") or name
 
 
 def words(text: str) -> int:
-    """The track's count of words: NFKC, stripped, split at white space."""
+    """Count words as the track does: NFKC, split at white space."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return len(text.split())

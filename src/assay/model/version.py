@@ -1,3 +1,3 @@
-"""Assay's version, where every room can ask for it."""
+"""Assay's version."""
 
 __version__ = "0.2.0"

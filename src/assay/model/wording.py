@@ -1,4 +1,4 @@
-"""Numbers, lists and texts of files in sentences."""
+"""Numbers, lists and texts from files, worded for messages."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ _LONGEST_QUOTE = 80
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """``1 question``, ``2,000 questions``."""
-    return f"{n:,} {named(n, one, many)}"
+    """A number with its noun: ``1 question``, ``2,000 questions``."""
+    return f"{n:,} {noun(n, one, many)}"
 
 
-def named(n: int, one: str, many: str | None = None) -> str:
-    """The noun that goes with a number: ``question`` with 1, else ``questions``."""
+def noun(n: int, one: str, many: str | None = None) -> str:
+    """The noun for a number: ``question`` for 1, otherwise ``questions``."""
     return one if n == 1 else many or one + "s"
 
 
-def in_order(one: object) -> tuple[object, ...]:
-    """The key by which names are sorted: ``q2`` and ``q02`` before ``q10``. Scripts may have
-    numbers for topics."""
-    name = str(one)
+def natural_key(value: object) -> tuple[object, ...]:
+    """Sort key that puts ``q2`` and ``q02`` before ``q10``. Scripts may use numbers as topics."""
+    name = str(value)
     parts = re.split("([0-9]+)", name)
     digits = [part.lstrip("0") for part in parts[1::2]]
-    numbers = [(len(one), one) for one in digits]  # int() takes no more than 4,300 digits
+    numbers = [(len(part), part) for part in digits]  # int() takes at most 4,300 digits
     return (*chain.from_iterable(zip(parts[::2], [*numbers, ()], strict=True)), name)
 
 
-def listing(items: list[str], most: int = 12) -> str:
-    """``a, b and c``, or the first ones and how many more there are."""
+def and_list(items: list[str], most: int = 12) -> str:
+    """``a, b and c``; of more than ``most`` items, the first ones and how many more there are."""
     if len(items) > most:
         return ", ".join(items[:most]) + f" and {len(items) - most:,} more"
     if len(items) < 2:
@@ -39,10 +38,10 @@ def listing(items: list[str], most: int = 12) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` with everything escaped that a terminal would act on or not show.
+    """``text`` with all characters escaped that a terminal would act on or not show.
 
-    Control characters, line breaks, text direction marks and lone surrogates become ``\\x1b``,
-    ``\\u202e`` and so on, so that file text may go into messages.
+    Control characters, line breaks, direction marks and lone surrogates become ``\\x1b``,
+    ``\\u202e`` and so on, so that text from files is safe in messages.
     """
     if text.isprintable():
         return text
@@ -53,34 +52,34 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of a text whose line breaks are meant."""
+    """Like :func:`printable`, but keeps line breaks."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def quoted(text: str) -> str:
-    """``text`` from a file, made printable, shortened and quoted for a message."""
+    """Text from a file for a message: printable, shortened and in quotation marks."""
     short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
     return f"“{printable(short)}”"
 
 
-def spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Numbers as rows of those that follow each other: the first and the last of each."""
-    found: list[tuple[int, int]] = []
+def consecutive(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Ranges of consecutive numbers: the first and the last number of each."""
+    ranges: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if found and number == found[-1][1] + 1:
-            found[-1] = found[-1][0], number
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], number
         else:
-            found.append((number, number))
-    return found
+            ranges.append((number, number))
+    return ranges
 
 
-def span_text(span: tuple[int, int]) -> str:
-    """``1–3``, or ``7``."""
-    return "–".join(dict.fromkeys(map(str, span)))
+def range_text(bounds: tuple[int, int]) -> str:
+    """A range of numbers: ``1–3``, or ``7``."""
+    return "–".join(dict.fromkeys(map(str, bounds)))
 
 
-def lasting(seconds: float) -> str:
-    """How long something takes, as people say it: ``12 seconds``, ``3 minutes``, ``1.5 hours``."""
+def duration_text(seconds: float) -> str:
+    """A duration in words: ``12 seconds``, ``3 minutes``, ``1.5 hours``."""
     if seconds < 90:
         return counted(round(seconds), "second")
     if seconds < 5400:
@@ -88,14 +87,14 @@ def lasting(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
-def sentence(said: object) -> str:
-    """What was said, as an error says it, with a capital and a full stop."""
-    text = str(said)
+def as_sentence(error: object) -> str:
+    """The text of an error with a capital letter and a full stop."""
+    text = str(error)
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def listed(items: Iterable[str], most: int = 40) -> str:
-    """``a, b, c``, and how many more where there are more than ``most``."""
+def joined(items: Iterable[str], most: int = 40) -> str:
+    """``a, b, c``, made printable; of more than ``most`` items, the first and how many more."""
     every = [printable(item) for item in items]
     rest = len(every) - most
     return ", ".join(every[:most]) + (f" … and {rest} more" if rest > 0 else "")

@@ -19,12 +19,12 @@ from typing import Annotated, ClassVar, Generic, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from assay.formats.parsed import Parsed
-from assay.judging.shared import asked_under
+from assay.judging.other_tasks import request_under
 from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
-from assay.model.places import Stamp, file_stamp, files_like
-from assay.model.wording import listed, quoted
+from assay.model.paths import FileStamp, file_stamp, matching_files
+from assay.model.wording import joined, quoted
 from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
@@ -89,7 +89,7 @@ class Reading:
     folder: Folder
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    files: dict[Path, Stamp] = field(default_factory=dict)
+    files: dict[Path, FileStamp] = field(default_factory=dict)
     _of_runs: dict[str, Path] = field(default_factory=dict, init=False)
 
     def one(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
@@ -206,7 +206,7 @@ class Reading:
             places = {
                 path.parent
                 for pattern in patterns
-                for path in files_like(folder.path, pattern, name)
+                for path in matching_files(folder.path, pattern, name)
             }
             others = [
                 one
@@ -220,7 +220,7 @@ class Reading:
             if others:
                 yield (
                     f"[inputs] {name} = {' or '.join(map(quoted, patterns))} does not match "
-                    f"{listed([relative_to(folder.path, one) for one in others], 5)}, which is not "
+                    f"{joined([relative_to(folder.path, one) for one in others], 5)}, which is not "
                     "read. Name it too, or put it elsewhere."
                 )
 
@@ -294,7 +294,7 @@ class Step:
 
     def request(self, request: Request) -> Request:
         """One of its ``requests`` as the labeller is asked it."""
-        return request if self.asked_as is None else asked_under(self.asked_as.task, request)
+        return request if self.asked_as is None else request_under(self.asked_as.task, request)
 
 
 class Protocol(ABC, Generic[S, I]):

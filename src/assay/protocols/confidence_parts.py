@@ -12,7 +12,7 @@ import numpy as np
 from assay.measures.abstention import Answers
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Score
-from assay.model.wording import counted, listing
+from assay.model.wording import and_list, counted
 from assay.page.confidence import reliability, risk_curve
 from assay.page.parts import (
     Beside,
@@ -197,7 +197,7 @@ def _groups(runs: Sequence[Stated], topics: str) -> str:
                 measure=measure, alpha=_ALPHA, resamples=1, seed=0,
             )  # fmt: skip
             low = " (low is good)" if measure in LOWER_IS_BETTER else ""
-            found.append(f"by {measure}{low} {listing(list(tested.top))}")
+            found.append(f"by {measure}{low} {and_list(list(tested.top))}")
     if not found:
         return ""
     over = counted(count, topics)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from assay.labellers.transport import MAX_REPLY
-from assay.model.secrets import secret_in, secret_told
-from assay.model.wording import listing
+from assay.model.secrets import secret_in, secret_message
+from assay.model.wording import and_list
 from assay.tasks.voting import Rule
 
 COMMANDS: Mapping[str, str] = {
@@ -66,7 +66,7 @@ class JudgingSection(_Section):
         """They tell labellers apart: each is written to the ledger, manifest and report."""
         name = secret_in(extra)
         if name is not None:
-            raise ValueError(secret_told(name))
+            raise ValueError(secret_message(name))
         return extra
 
     @field_validator("engine")
@@ -78,7 +78,7 @@ class JudgingSection(_Section):
             if not plain and not (isinstance(value, str) and name in _ENGINE_WORDS):
                 raise ValueError(
                     f"'{name}' might have code run. Numbers, yes or no, and "
-                    f"{listing(_ENGINE_WORDS)} may stand here; for the rest start vLLM's server "
+                    f"{and_list(_ENGINE_WORDS)} may stand here; for the rest start vLLM's server "
                     "with it, and name that: openai:MODEL@http://HOST:8000/v1."
                 )
         return engine

@@ -213,7 +213,7 @@ class LabelRow(Sequence[Label | None]):
         start, stop, _ = at.indices(len(self))
         some = range(start, stop) if self._others else ()
         others = {at - start: self._others[at] for at in some if at in self._others}
-        places = np.frombuffer(self._places.some(start, stop), np.int64)
+        places = np.frombuffer(self._places.slice(start, stop), np.int64)
         # Without a label nothing is asked of the columns, whose ledger may be closed by now.
         by_unit = self.by_unit if (places >= 0).any() else None
         kind = np.min_scalar_type(-int(places.max(initial=0)) - 1)  # as narrow as they allow

@@ -17,8 +17,8 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.scores import twins
 from assay.model.errors import Fault, FormatError, SettingsError
-from assay.model.places import Stamp, file_stamp
-from assay.model.wording import listed
+from assay.model.paths import FileStamp, file_stamp
+from assay.model.wording import joined
 from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
@@ -62,7 +62,7 @@ class Evaluation:
     settings: CommonSettings
     policy: Policy
     inputs: Any
-    files: Mapping[Path, Stamp]
+    files: Mapping[Path, FileStamp]
     warnings: tuple[str, ...]
     shard: Shard | None = None
 
@@ -291,7 +291,7 @@ class Evaluation:
         models = models_of(book.used)
         warnings += renamed(models)
         warnings += [
-            f"The runs {listed(runs)} score the same on all {topics} topics, by every measure: is "
+            f"The runs {joined(runs)} score the same on all {topics} topics, by every measure: is "
             "one a copy of the other?"
             for runs, topics in twins(found.scores, found.per_topic)
         ]

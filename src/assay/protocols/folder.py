@@ -16,14 +16,14 @@ from pydantic import BaseModel, ValidationError
 
 from assay.labellers.base import Labeller, for_task
 from assay.labellers.hosted import Hosting
-from assay.labellers.keys import this_machine, trusted
+from assay.labellers.keys import is_this_machine, is_trusted_host
 from assay.ledger import Ledger
 from assay.ledger.address import Address, is_url, without_password
 from assay.ledger.places import exists
 from assay.ledger.store import Place
 from assay.model.errors import PrerequisiteError, SettingsError
-from assay.model.places import files_like, inside
-from assay.model.wording import listed, printable
+from assay.model.paths import matching_files, path_inside
+from assay.model.wording import joined, printable
 from assay.protocols import registry
 from assay.protocols.config import Config
 from assay.protocols.folder_labellers import ensemble, single
@@ -168,7 +168,7 @@ class Folder:
         base = Path("out")
         if self._apart:
             base /= file_name(str(self.policy))
-        return inside(self.path, base / self.part if self.part else base, f"{self.path}: out/")
+        return path_inside(self.path, base / self.part if self.part else base, f"{self.path}: out/")
 
     @property
     def out_in_words(self) -> str:
@@ -187,7 +187,7 @@ class Folder:
         if named is not None:
             return named if is_url(named) else Path(named)
         file = self.config.ledger.path
-        return self.config.ledger.url or inside(self.path, file, self._entry("[ledger] path"))
+        return self.config.ledger.url or path_inside(self.path, file, self._entry("[ledger] path"))
 
     @property
     def ledger_is_named(self) -> bool:
@@ -233,10 +233,10 @@ class Folder:
             # What comes before the first wildcard, so that nothing else is searched.
             start = re.split(r"[*?[]", pattern)[0]
             start = start[: start.rfind("/") + 1]
-            place = inside(self.path, start, entry_name)
-            matches = files_like(self.path, pattern, entry_name)
+            place = path_inside(self.path, start, entry_name)
+            matches = matching_files(self.path, pattern, entry_name)
             if not matches:
-                there = listed(sorted(one.name for one in place.glob("*") if one.is_file()), 5)
+                there = joined(sorted(one.name for one in place.glob("*") if one.is_file()), 5)
                 raise SettingsError(
                     f"{entry_name} = '{pattern}' matches no file"
                     + (f"; {start} has {there}." if start and there else ".")
@@ -375,9 +375,9 @@ def _check_ledger(url: str) -> None:
     without_password(url)
     for host in sorted(Address.of(url).hosts if _ledger_of_all() is None else ()):
         # A port or a socket (a folder) of this machine may be another person's, too.
-        here = host.startswith("/") or this_machine(host)
+        here = host.startswith("/") or is_this_machine(host)
         safe = here and "PGPASSWORD" not in os.environ
-        if host and not (safe or trusted(host)):
+        if host and not (safe or is_trusted_host(host)):
             raise SettingsError(
                 f"your password and the labels would go to {printable(host)}, which only a file "
                 f"names. Put the URL into {LEDGER_VARIABLE}, or add the host to "

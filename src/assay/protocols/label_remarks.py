@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.model.labels import LabellerId
-from assay.model.wording import counted, listing, named
+from assay.model.wording import and_list, counted, noun
 from assay.page.page import Gap
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import RETRY
@@ -30,7 +30,7 @@ def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[Gap]:
     for task, count in book.missing.items():
         asked = book.asked[task]
         of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
-        what = f"{of} {named(count, 'is', 'are')} missing: {titles[task]}"
+        what = f"{of} {noun(count, 'is', 'are')} missing: {titles[task]}"
         yield Gap(count, what, so)
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
@@ -92,10 +92,10 @@ def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
         )
     if policy.without:
         by = Counter(one.labeller.name for one in labels.ledger.usable_by_each())
-        each = listing([f"{counted(by[who], 'label')} by {who}" for who in policy.without])
+        each = and_list([f"{counted(by[who], 'label')} by {who}" for who in policy.without])
         yield f"The policy leaves out {each}."
         if strange := [who for who in policy.without if not by[who]]:
-            names = listing(strange)
+            names = and_list(strange)
             yield f"The ledger has no label by {names} (yet, or the name is another)."
     if missing and (by_others := _others(labels)):
         yield (
@@ -143,7 +143,7 @@ def _cures(by_others: Mapping[str, str]) -> Iterator[str]:
     for cure in _CURES:
         names = sorted(name for name, one in by_others.items() if one == cure)
         if names:
-            yield cure.format(listing(names))
+            yield cure.format(and_list(names))
 
 
 def _names(labeller: LabellerId) -> Iterator[str]:

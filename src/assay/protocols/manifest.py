@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from assay.model.places import file_sha256
+from assay.model.paths import file_sha256
 from assay.page.files import folder_of, remove_pages
 from assay.protocols.output import json_bytes, write_bytes
 

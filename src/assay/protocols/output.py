@@ -19,7 +19,7 @@ import orjson
 
 from assay.model.csv_cells import csv_cells
 from assay.model.errors import SettingsError
-from assay.model.places import file_sha256
+from assay.model.paths import file_sha256
 
 FileData = bytes | Callable[[], Iterable[bytes]]
 """A file's bytes, or what gives its lines: large files are never held whole."""

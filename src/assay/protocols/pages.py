@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.ledger.policy import WITHOUT
 from assay.measures.scores import Score, Scores, ranks
 from assay.model.labels import LabellerId
-from assay.model.wording import counted, listing
+from assay.model.wording import and_list, counted
 from assay.page.cards import Cards
 from assay.page.page import Board, LabelledTask, Page
 from assay.page.parts import Grid, Part, Shade, Table
@@ -101,7 +101,7 @@ def policy_in_words(policy: str) -> str:
         return f"only the labels of {policy.removeprefix('only:')} count"
     rule, *left_out = policy.split(WITHOUT)
     said = _POLICIES.get(rule, rule)
-    return f"{said}; without {listing([f'human:{one}' for one in left_out])}" if left_out else said
+    return f"{said}; without {and_list([f'human:{one}' for one in left_out])}" if left_out else said
 
 
 def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str]) -> str:
@@ -118,7 +118,7 @@ def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str])
         elif first and len(first) == len(order):
             found.append(f"no run is clearly ahead by {measure}")
         elif first:
-            found.append(f"{listing(first)} share {word}")
+            found.append(f"{and_list(first)} share {word}")
     return "; ".join(found) + "." if found else ""
 
 

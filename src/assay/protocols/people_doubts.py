@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.model.labels import WORKBENCH, Label, is_turned, without_reasons
-from assay.model.wording import listing
+from assay.model.wording import and_list
 from assay.statistics.dawid_skene import NO_LABEL
 from assay.tasks.base import AnyTask
 
@@ -84,5 +84,5 @@ def of_guidelines(given: Sequence[Label]) -> Iterator[str]:
     guided = (one.get("guideline") for one in said if isinstance(one, Mapping))
     versions = Counter(one for one in guided if isinstance(one, str))
     if len(versions) > 1:
-        counts = listing([f"{n:,}" for n in versions.values()])
+        counts = and_list([f"{n:,}" for n in versions.values()])
         yield f"Labels were given by {len(versions)} versions of the guideline: {counts}."

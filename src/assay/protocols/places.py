@@ -91,7 +91,7 @@ class _Names:
         away = [code - _KNOWN for code in codes if code >= _KNOWN]
         if not away:
             return map(self._names.__getitem__, codes)
-        more = self._more.several(away)
+        more = self._more.get_many(away)
         return (self._names[code] if code < _KNOWN else next(more) for code in codes)
 
 
@@ -142,10 +142,10 @@ class PlaceColumns:
 
     def some(self, begin: int, end: int) -> SomePlaces:
         """Those from one on to before another."""
-        codes = np.frombuffer(self._codes.some(3 * begin, 3 * end), np.uint32).reshape(-1, 3)
+        codes = np.frombuffer(self._codes.slice(3 * begin, 3 * end), np.uint32).reshape(-1, 3)
         if self._times is None:
             return SomePlaces(self, codes, np.ones(len(codes), np.uint32))
-        return SomePlaces(self, codes, np.frombuffer(self._times.some(begin, end), np.uint32))
+        return SomePlaces(self, codes, np.frombuffer(self._times.slice(begin, end), np.uint32))
 
     def named(self, codes: npt.NDArray[np.uint32]) -> Iterator[Place]:
         """The places with these numbers of names."""

@@ -18,7 +18,7 @@ from assay.ledger.columns import by_part
 from assay.ledger.hashes import SIZE
 from assay.ledger.lines import Lines
 from assay.model.errors import SettingsError
-from assay.model.places import file_sha256, inside
+from assay.model.paths import file_sha256, path_inside
 from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
 from assay.model.wording import printable
@@ -215,7 +215,7 @@ def write_out(
     }
     gzipped = {out / name: out / of for name, of in found.packed.items()}
     for place in {path.parent for path in (*files, *gzipped)}:  # each may be a link
-        inside(out, place.relative_to(out), f"{folder.path}: out/")
+        path_inside(out, place.relative_to(out), f"{folder.path}: out/")
     labels = out / "labels.jsonl"
     # First, as the labels are checked as they are written: nothing is, where one was changed.
     counted = CountedUids(places.scratch)

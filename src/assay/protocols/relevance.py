@@ -8,7 +8,7 @@ from itertools import tee
 from typing import Any
 
 from assay.model.rag import Passage, PassageKey, Question
-from assay.model.wording import counted, named
+from assay.model.wording import counted, noun
 from assay.page.page import Gap
 from assay.page.parts import Part, Table
 from assay.protocols.labels import Asked, LabelBook
@@ -116,7 +116,7 @@ def relevance_rows(
 def relevance_gaps(check: RelevanceCheck | None) -> Iterator[Gap]:
     """The labels that the check lacks, if there is one."""
     if check is not None and (n := check.missing):
-        what = f"{named(n, 'passage')} judged on {named(n, 'its', 'their')} own without a label"
+        what = f"{noun(n, 'passage')} judged on {noun(n, 'its', 'their')} own without a label"
         yield Gap(n, what, "The check of the derived grades is without them.")
 
 

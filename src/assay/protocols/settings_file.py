@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from assay.model.errors import SettingsError
-from assay.model.places import check_file
+from assay.model.paths import check_file
 
 _LARGEST = 1_000_000  # bytes
 MOST_TOLD = 100

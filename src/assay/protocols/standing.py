@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.protocols.places import UsedLabels
 from assay.protocols.results import Result
 
@@ -65,7 +65,7 @@ def _extremes(shares: Mapping[str, float]) -> str:
     """The runs with the most and the least of people's labels."""
     runs = sorted(shares)  # of equal ones the first by name
     ends = (max(runs, key=shares.__getitem__), min(runs, key=shares.__getitem__))
-    return ", ".join(f"{listed([run], 1)} {_percent(shares[run])}" for run in ends)
+    return ", ".join(f"{joined([run], 1)} {_percent(shares[run])}" for run in ends)
 
 
 def _in_words(used: UsedLabels, *, by_people: bool, lacking: int) -> str:

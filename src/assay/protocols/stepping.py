@@ -8,7 +8,7 @@ from itertools import islice
 
 from assay.judging.engine import Plan, plan
 from assay.judging.shards import Shard
-from assay.judging.todo import Distinct
+from assay.judging.todo import KeySet
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.protocols.base import Step
@@ -25,13 +25,13 @@ class Stepping:
     labellers: Mapping[str, Labeller]
     shard: Shard | None = None
     retry_failed: bool = False
-    _met: dict[str, Distinct] = field(default_factory=dict, init=False)
+    _met: dict[str, KeySet] = field(default_factory=dict, init=False)
 
     def plan(self, step: Step, requests: Iterable[Request]) -> Plan:
         """What is asked of ``requests``, the step's: of one that repeats those that are new."""
         if step.repeats:
-            met = self._met.setdefault(step.title, Distinct())
-            requests = (one for one in requests if met.new(one.unit_hash))
+            met = self._met.setdefault(step.title, KeySet())
+            requests = (one for one in requests if met.add(one.unit_hash))
         return self._plan(step, self._part(step, requests), retry_failed=self.retry_failed)
 
     def _plan(self, step: Step, requests: Iterable[Request], *, retry_failed: bool) -> Plan:

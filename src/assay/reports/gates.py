@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from assay.measures.ranges import Range
-from assay.model.wording import listed
+from assay.model.wording import joined
 from assay.page.gates import Gate, Gated, Lost, Tested, Verdict
 from assay.page.tables import Table, Value
 from assay.page.wording import narrow, number, shortened, span
@@ -131,7 +131,7 @@ def compared(gate: Gate) -> Iterator[str]:
 
 
 def _ids(names: Sequence[str]) -> str:
-    return listed((shortened(one, 60) for one in names), _MOST_IDS)
+    return joined((shortened(one, 60) for one in names), _MOST_IDS)
 
 
 # -- Markdown -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from assay.model.going import Told, share_of, unheard
+from assay.model.progress import ProgressCallback, fraction_done, no_progress
 from assay.page.files import folder_of, page_name
 from assay.page.page import Page
 from assay.page.wording import kinds_of, shortened
@@ -59,7 +59,7 @@ def render_folder(
     name: str,
     write: Write,
     most: int = SINGLE_BYTES,
-    told: Told = unheard,
+    told: ProgressCallback = no_progress,
 ) -> str:
     """The report as HTML: all of it where what opens on a click takes no more than ``most`` bytes;
     else with a link for each to a page of its own, which ``write`` is given once it is drawn.
@@ -77,7 +77,7 @@ def render_folder(
         def write_page(file: str, detail: Detail, body: Markup, passages: Passages) -> None:
             section = file.rpartition("-")[0]
             write(file, _page(page, generated_by, f"../{name}", section, detail, body, passages))
-            told(f"pages of {name}", detail.place, share_of(detail.place, detail.of))
+            told(f"pages of {name}", detail.place, fraction_done(detail.place, detail.of))
 
         return _render(page, Apart(folder, write_page), generated_by)
 

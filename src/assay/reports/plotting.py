@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a51a3", "#4d4d4d",
@@ -55,7 +55,7 @@ def checked_plot(path: str | Path) -> str:
 def require_plots() -> Any:
     """matplotlib. Raises PrerequisiteError where it is not installed, so that plots cannot be
     drawn."""
-    return brought("matplotlib", "Drawing a plot needs matplotlib", "plots")
+    return import_extra("matplotlib", "Drawing a plot needs matplotlib", "plots")
 
 
 def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:

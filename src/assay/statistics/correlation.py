@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from assay.measures.arrays import Floats
 from assay.measures.settings import probability
-from assay.model.wording import in_order
+from assay.model.wording import natural_key
 from assay.statistics import ranks
 from assay.statistics.checks import defined, score_pair
 from assay.statistics.correlation_settings import Correlation, all_settings, run_setting
@@ -194,7 +194,7 @@ def correlate(
     topics_first = list(dict.fromkeys(topic for row in ours for topic in row))
     topics_second = list(dict.fromkeys(topic for row in theirs for topic in row))
     known = set(topics_second)
-    topics = sorted((topic for topic in topics_first if topic in known), key=in_order)
+    topics = sorted((topic for topic in topics_first if topic in known), key=natural_key)
     if not topics:
         raise ValueError("no topic is left: the tables share none")
     x = matrix(ours, topics)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.model.errors import SettingsError
-from assay.model.locking import HAS_LOCKS, locked
+from assay.model.locking import HAS_LOCKS, try_lock
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def alone(folder: Path) -> Iterator[None]:
     held = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks
-            if not locked(held):
+            if not try_lock(held):
                 raise SettingsError(
                     f"Another process is building in {folder}. Wait until it is done, or stop it, "
                     "and run again: what it has done is kept."

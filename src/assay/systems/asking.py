@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import judge, plan
-from assay.judging.progress import Progress, Silent, Tally
+from assay.judging.progress import Progress, SilentProgress, Tally
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.model.labels import Label, Status
@@ -37,7 +37,7 @@ class Asker:
 
     ledger: Ledger
     labeller: Labeller
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = field(default_factory=SilentProgress)
     spending: Spending = field(default_factory=Spending)
     retry_failed: bool = False
     faults: Counter[str] = field(default_factory=Counter)

@@ -24,7 +24,7 @@ import numpy as np
 from assay.measures.arrays import Bools, Floats
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 
 CLIP = 0.005
 """Confidences are taken as at least this and at most 1 minus this before logits: half of one
@@ -225,4 +225,4 @@ def effect(what: str, p: Floats, mapped: Floats, correct: Bools, *, bins: int = 
 
 
 def _sklearn(name: str) -> Any:
-    return brought(f"sklearn.{name}", "Recalibration needs scikit-learn", "recalibration")
+    return import_extra(f"sklearn.{name}", "Recalibration needs scikit-learn", "recalibration")

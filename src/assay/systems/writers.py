@@ -14,15 +14,15 @@ import orjson
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
 from assay.labellers.embedded import LocalModelLabeller
-from assay.labellers.endpoints import Refused
-from assay.labellers.forms import Form
+from assay.labellers.endpoints import RequestRefused
+from assay.labellers.forms import RequestForm
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
-from assay.labellers.models import Progress as Fetching
-from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, content_of
+from assay.labellers.models import DownloadProgress
+from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, reply_content
 from assay.labellers.prices import tokens, tokens_read
 from assay.labellers.replies import UnusableReply, verdict_in
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
-from assay.labellers.streams import Heard
+from assay.labellers.streams import TextCallback
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.answering import CERTAINTY, Certainty
@@ -79,7 +79,7 @@ class GgufWriter(LocalModelLabeller):
         renderer: Renderer,
         *,
         temperature: float = 0.0,
-        progress: Fetching | None = None,
+        progress: DownloadProgress | None = None,
         threads: int | None = None,
     ) -> None:
         super().__init__(model, renderer, context=_CONTEXT, threads=threads, progress=progress)
@@ -108,7 +108,7 @@ class GgufWriter(LocalModelLabeller):
         read = sum(tokens(message["content"]) for message in self.preview(request))
         return Estimate(1, read, request.task.usual_tokens or request.task.max_tokens // 3)
 
-    def _label(self, request: Request, heard: Heard | None) -> Outcome:
+    def _label(self, request: Request, heard: TextCallback | None) -> Outcome:
         engine = self._load()
         started = time.perf_counter()
         task = request.task
@@ -217,7 +217,7 @@ class EndpointCertainty(OpenAILabeller):
             try:
                 make = partial(self._question, messages, top)
                 reply = await self._endpoints.call(make, size, lost=lost)
-            except Refused as refused:
+            except RequestRefused as refused:
                 why = str(refused)
                 if "logprob" in why.casefold():
                     continue
@@ -226,7 +226,7 @@ class EndpointCertainty(OpenAILabeller):
             return self._read(reply, usage, started)
         raise self._without(why)
 
-    def _question(self, messages: list[dict[str, str]], top: int, form: Form) -> bytes:
+    def _question(self, messages: list[dict[str, str]], top: int, form: RequestForm) -> bytes:
         body: dict[str, Any] = {
             "model": self._settings.model,
             "messages": messages,
@@ -261,7 +261,7 @@ class EndpointCertainty(OpenAILabeller):
             found = []
         if found:
             return found
-        text, problem = content_of(reply, self._settings.keys.values())
+        text, problem = reply_content(reply, self._settings.keys.values())
         if not text:
             raise EngineFailure(problem or "the model gave an empty reply")
         raise self._without("its reply holds none")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.model.errors import SettingsError
-from assay.model.places import check_file, inside
+from assay.model.paths import check_file, path_inside
 from assay.tasks.base import AnyTask, Unit
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def check_overrides(prompts: Path, more: Iterable[str] | None = None) -> None:
     """
     found = {path.name: path for path in sorted(prompts.glob("*.j2")) if not path.is_dir()}
     for name, path in found.items():
-        inside(prompts.parent, path.absolute(), f"The prompt template {name}")
+        path_inside(prompts.parent, path.absolute(), f"The prompt template {name}")
         check_file(path, LARGEST, f"The prompt template {name}")
     known = {one.name for one in files("assay.tasks").joinpath("templates").iterdir()}
     known.update(more or ())

@@ -22,9 +22,9 @@ from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxErr
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from assay.model.confined import Confined
+from assay.model.confined import ConfinedFunction
 from assay.model.errors import SettingsError
-from assay.model.places import TRUSTED, check_file, inside
+from assay.model.paths import TRUSTED_FOLDERS, check_file, path_inside
 from assay.tasks.rendering import LARGEST
 
 LONGEST = 16_000_000
@@ -64,7 +64,7 @@ class _FolderLoader(FileSystemLoader):
         for folder in self.searchpath:
             path = Path(folder, *split_template_path(template)).absolute()
             if path.exists() and not path.is_dir():
-                inside(self._folder, path, what)
+                path_inside(self._folder, path, what)
                 check_file(path, LARGEST, what)
         return super().get_source(environment, template)
 
@@ -75,12 +75,12 @@ class SandboxedTemplates:
     def __init__(self, overrides: Path) -> None:
         self._overrides = overrides
         self._own = Templates(overrides)
-        self._render = Confined("assay.tasks.template_files:rendered")
+        self._render = ConfinedFunction("assay.tasks.template_files:rendered")
         self.source = self._own.source
 
     def render(self, name: str, blocks: Sequence[str], context: Mapping[str, Any]) -> list[str]:
         what = f"The prompt template {self._overrides / name}"
-        places = [str(place.absolute()) for place in TRUSTED.get()]
+        places = [str(place.absolute()) for place in TRUSTED_FOLDERS.get()]
         overrides = str(self._overrides.absolute())
         texts: list[str] = self._render(what, overrides, places, name, blocks, context)
         return texts
@@ -90,7 +90,7 @@ def rendered(
     overrides: str, places: Sequence[str], name: str, blocks: Sequence[str], context: dict[str, Any]
 ) -> list[str]:
     """In a process of its own: as :meth:`Templates.render`."""
-    TRUSTED.set(tuple(map(Path, places)))
+    TRUSTED_FOLDERS.set(tuple(map(Path, places)))
     return _of_folder(overrides).render(name, blocks, context)
 
 

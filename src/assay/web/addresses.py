@@ -6,7 +6,7 @@ import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from assay.labellers.keys import this_machine
+from assay.labellers.keys import is_this_machine
 from assay.model.errors import SettingsError
 
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
@@ -31,7 +31,7 @@ def listening(host: str, port: int) -> socket.socket:
 def hosts_of(host: str, port: int) -> set[str]:
     """Names, with the port, that the server answers to."""
     names = {host, "localhost", "127.0.0.1", "::1"}
-    if not this_machine(host):
+    if not is_this_machine(host):
         names |= {socket.gethostname(), socket.getfqdn(), *_own_addresses()}
     found = {_in_address(name).casefold() for name in names}
     plain = found if port == _PORTS["http"] else ()
@@ -74,4 +74,4 @@ def _own_addresses() -> list[str]:
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.connect(("192.0.2.1", 9))
         found[str(out.getsockname()[0])] = None
-    return [one for one in found if not this_machine(one)]
+    return [one for one in found if not is_this_machine(one)]

@@ -30,7 +30,7 @@ from assay.model.labels import (
     Label,
     mode_of,
 )
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
@@ -95,7 +95,7 @@ class Desk:
     def open(cls, opened: Opened) -> Iterator[Self]:
         """The desk of a folder, whose ledger is made where there is none. Raises LedgerError, and
         SettingsError where a file of the workbench's lies elsewhere."""
-        path = inside(opened.folder.path, FILE, "The workbench")
+        path = path_inside(opened.folder.path, FILE, "The workbench")
         with opened.ledger() as ledger, WorkbenchState(path) as state:
             ledger.checked()
             newest = state.newest_given()

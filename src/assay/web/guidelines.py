@@ -9,7 +9,7 @@ from jinja2.exceptions import TemplateNotFound
 
 from assay.api.opened import Opened
 from assay.formats.text import read_text
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.tasks.base import AnyTask
 
 _SYSTEM = re.compile(r"\{%-?\s*block system\s*-?%\}(.*?)\{%-?\s*endblock", re.DOTALL)
@@ -24,7 +24,7 @@ def guideline(opened: Opened, task: AnyTask) -> str:
     """``guidelines/TASK.md`` of the folder, Markdown; else what the prompt says, or the task.
     Raises SettingsError where the file lies elsewhere."""
     folder = opened.folder
-    path = inside(folder.path, f"guidelines/{task.name}.md", f"The guideline of {task.name}")
+    path = path_inside(folder.path, f"guidelines/{task.name}.md", f"The guideline of {task.name}")
     if path.is_file():
         return "\n".join(read_text(path).lines)
     try:

@@ -17,7 +17,7 @@ import orjson
 
 from assay.api.people import overlaps_of
 from assay.model.labels import INDEPENDENT
-from assay.model.wording import counted, listed, listing
+from assay.model.wording import and_list, counted, joined
 from assay.protocols.people import FEWEST_TOPICS, Overlap
 from assay.statistics import agreement
 from assay.statistics.agreement import Estimate
@@ -150,14 +150,14 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
                 for one in counts if one not in coming
             }  # fmt: skip
             why |= {one: " (left out by the policy)" for one in named if one not in counts}
-            who = listing([f"{one}{why.get(one, '')}" for one in named]) or "nobody"
+            who = and_list([f"{one}{why.get(one, '')}" for one in named]) or "nobody"
             if (task, number) in passed:
                 who += ", who are not asked what they skipped or practised on"
             topics_of = found.setdefault((who, passes), {})
             topics_of[topic] = topics_of.get(topic, 0) + short
     told = [
         f"As things are nobody will give {counted(sum(each.values()), 'label')} of "
-        f"{listing(list(each))}: {'one person is' if passes == 1 else f'{passes} people are'} to "
+        f"{and_list(list(each))}: {'one person is' if passes == 1 else f'{passes} people are'} to "
         "label each unit, and "
         f"{'[ui.topics] gives them to' if given.keys() & each else 'there is'} {who}."
         for (who, passes), each in found.items()
@@ -166,8 +166,8 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
     strange = [one for one in given if one not in there]
     if strange:
         told.append(
-            f"[ui.topics]: nothing is asked of {listing(strange)} (yet, or the name is another). "
-            f"There are: {listed(sorted(there), 10)}."
+            f"[ui.topics]: nothing is asked of {and_list(strange)} (yet, or the name is another). "
+            f"There are: {joined(sorted(there), 10)}."
         )
     return told
 

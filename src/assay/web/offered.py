@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from assay.model.wording import counted, listing
+from assay.model.wording import and_list, counted
 from assay.web.desk import QUEUES, Desk
 from assay.web.people import Person
 from assay.web.state import WorkbenchState
@@ -34,7 +34,7 @@ def waits(desk: Desk, person: Person, task: str, queue: str, state: WorkbenchSta
             f"free within {desk.ui.reserve_minutes:g} minutes."
         )
     if later:
-        before = listing([f"“{desk.tasks[one].title}”" for one in rests if one in desk.tasks])
+        before = and_list([f"“{desk.tasks[one].title}”" for one in rests if one in desk.tasks])
         told.append(
             f"{counted(later, 'unit')} will be open once you have labelled the same topics "
             f"under {before}."

@@ -22,7 +22,7 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError
 from assay.model.labels import WORKBENCH
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.people import FILE
@@ -63,7 +63,7 @@ def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = 
             return Prospects(plan=plan_labels(opened, Aim(n=MORE)))
         with (
             opened.ledger() as ledger,
-            WorkbenchState(inside(opened.folder.path, FILE, "The workbench")) as state,
+            WorkbenchState(path_inside(opened.folder.path, FILE, "The workbench")) as state,
         ):
             rows = _next(state, [task.name for task in opened.tasks()])
             if ledger.file_size() > _MOST_BYTES:

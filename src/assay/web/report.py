@@ -17,9 +17,9 @@ from aiohttp import web
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.errors import AssayError
-from assay.model.going import Told
-from assay.model.locking import PassingFolder, take_away_left
-from assay.model.wording import lasting
+from assay.model.locking import TemporaryFolder, remove_abandoned
+from assay.model.progress import ProgressCallback
+from assay.model.wording import duration_text
 from assay.protocols.manifest import REPORT
 from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, number_in, page
@@ -36,7 +36,7 @@ _NOT_MADE = "The report could not be made; the terminal of the workbench says wh
 _KIND = "report"
 """Of its folder."""
 
-Write = Callable[[Path, Told], Awaitable[None]]
+Write = Callable[[Path, ProgressCallback], Awaitable[None]]
 
 
 class LiveReport:
@@ -46,8 +46,8 @@ class LiveReport:
 
     def __init__(self, write: Write, head: Callable[[], Awaitable[Head]]) -> None:
         self._write, self._head = write, head
-        take_away_left(_KIND)
-        self._folder: PassingFolder | None = None
+        remove_abandoned(_KIND)
+        self._folder: TemporaryFolder | None = None
         self._forgotten = 0
         self._of: tuple[Head, int] | None = None
         self._making: asyncio.Task[None] | None = None
@@ -107,7 +107,7 @@ class LiveReport:
     def _its_folder(self) -> Path:
         if self._folder is None or not self._folder.path.is_dir():
             self.close()
-            self._folder = PassingFolder(_KIND)
+            self._folder = TemporaryFolder(_KIND)
         return self._folder.path
 
     def _told(self, what: str, done: int, share: float | None) -> None:
@@ -162,7 +162,7 @@ class LiveReport:
         return path if known else None
 
 
-def write_live(opened: Opened, folder: Path, told: Told) -> None:
+def write_live(opened: Opened, folder: Path, told: ProgressCallback) -> None:
     """Write the report of the labels as they stand. Raises AssayError."""
     opened = replace(opened, told=told)
     with opened.ledger() as ledger:
@@ -205,7 +205,7 @@ async def report_page(request: web.Request) -> web.StreamResponse:
     age = await live.age(path)
     text = await asyncio.to_thread(path.read_text, encoding="utf-8")
     if age is not None:
-        why = f"Labels came since this page was made, {lasting(age)} ago."
+        why = f"Labels came since this page was made, {duration_text(age)} ago."
         link = f'<p class="alert"><a href="/report">{why} Open the report as they stand.</a></p>'
         text = text.replace(_TOP, f"{_TOP}\n{link}", 1)
     said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)

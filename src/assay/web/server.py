@@ -33,7 +33,7 @@ from assay.ledger.exchange import person as named
 from assay.ledger.exchange import spelt_alike
 from assay.ledger.opening import move_log
 from assay.model.errors import AssayError, LedgerError, SettingsError
-from assay.model.going import Told
+from assay.model.progress import ProgressCallback
 from assay.protocols.folder import Folder
 from assay.web import live
 from assay.web.bank import moved_in_words
@@ -233,7 +233,7 @@ class Bench:
                 self._agreed = (head, live.agreements(other))
         return self._agreed[1]
 
-    async def _write_report(self, folder: Path, told: Told) -> None:
+    async def _write_report(self, folder: Path, told: ProgressCallback) -> None:
         def heard(what: str, done: int, share: float | None) -> None:
             if self._stopped.is_set():
                 raise _Left

@@ -24,7 +24,7 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.arrays import Floats
 from assay.measures.bootstrap import mean_interval
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 
@@ -145,5 +145,5 @@ def _beside(
             before=float(beside[defined].mean()), after=float(gaps[judge][defined].mean()),
             figure="Δ (own − others) to other judges", value=float(more.mean()),
             note=f"{counted(int(ours.sum()), 'run')} of the family, {others.sum()} of others; "
-            f"beside {listed(rivals, 3)}; n: topics", **low_high(interval),
+            f"beside {joined(rivals, 3)}; n: topics", **low_high(interval),
         )  # fmt: skip

@@ -24,7 +24,7 @@ from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import mean_interval, percentile_interval, topic_counts
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.correlation import ap_correlation, kendall_tau
@@ -106,7 +106,7 @@ def of_families(
     named = np.array([family_of(run, families) for run in one.runs])
     of_judges = sorted({f for who in judges if (f := family_of(who, families))})
     if not of_judges:
-        yield replace(own, note=f"not to be had: no family of {listed(judges, 3)} is named")
+        yield replace(own, note=f"not to be had: no family of {joined(judges, 3)} is named")
     people, judge = _scores(one)
     for family in of_judges:
         ours, others = named == family, (named != family) & (named != "")

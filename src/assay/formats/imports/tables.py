@@ -31,7 +31,7 @@ from assay.formats.imports.common import (
 )
 from assay.model.errors import SettingsError
 from assay.model.records import text_id
-from assay.model.wording import listed
+from assay.model.wording import joined
 
 Files = Sequence[tuple[Path, list[Any]]]
 _SOURCE = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
@@ -105,8 +105,8 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
     questions."""
     found = Imported()
     for path, _ in files:
-        joined = is_table(path) or path.suffix.lower() == ".jsonl"
-        if joined and choices.split is None:
+        one_file = is_table(path) or path.suffix.lower() == ".jsonl"
+        if one_file and choices.split is None:
             raise SettingsError(
                 f"{path}: deepeval joins contexts by a sign in CSV and JSON Lines. Say which: "
                 '--split "|".'
@@ -170,7 +170,7 @@ def read_hf(files: Files, choices: Choices) -> Imported:
     several = [name for name in FIELDS["answer"] if name in free]
     if len(several) > 1 and "answer" not in choices.fields.values():
         raise SettingsError(
-            f"The data set has {listed(several, 5)}: which is the system's answer? Say so: --map "
+            f"The data set has {joined(several, 5)}: which is the system's answer? Say so: --map "
             f"{several[1]}=answer; the other may be a reference: --map {several[0]}=references."
         )
     for name, what in choices.fields.items():
@@ -181,7 +181,7 @@ def read_hf(files: Files, choices: Choices) -> Imported:
         chosen[what] = name
     if rows and chosen["question"] is None:
         raise SettingsError(
-            f"No column is the question; there are {listed(sorted(names), 10)}. Say which: "
+            f"No column is the question; there are {joined(sorted(names), 10)}. Say which: "
             "--map COLUMN=question."
         )
     found.notes.append(
@@ -259,7 +259,7 @@ def _require_some(found: Imported, rows: list[Row], wanted: str) -> None:
     """Raises SettingsError where no row of a file has what a question stands under."""
     if rows and not found.records and not found.questions:
         raise SettingsError(
-            f"No row has {wanted}: the first has {listed(rows[0], 10) or 'nothing'}. Export a row "
+            f"No row has {wanted}: the first has {joined(rows[0], 10) or 'nothing'}. Export a row "
             "for each question, as JSON Lines, JSON, CSV or Parquet."
         )
 

@@ -35,7 +35,7 @@ from assay.labellers.judge.texts import (
 )
 from assay.labellers.prices import tokens
 from assay.model.errors import PrerequisiteError
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def _found(name: str) -> bool:
 
 def tokenising(vocabulary: bytes) -> Tokenise:
     """What makes tokens of texts by the rules in ``vocabulary``, without marks."""
-    tokenizers = brought("tokenizers", "The judge needs tokenizers", "embedded")
+    tokenizers = import_extra("tokenizers", "The judge needs tokenizers", "embedded")
     tokeniser = tokenizers.Tokenizer.from_buffer(vocabulary)
     tokeniser.no_truncation()
     tokeniser.no_padding()
@@ -106,7 +106,7 @@ class Network:
         absent = missing()
         if absent:
             raise PrerequisiteError(absent)
-        runtime = brought("onnxruntime", "The judge needs onnxruntime", "embedded")
+        runtime = import_extra("onnxruntime", "The judge needs onnxruntime", "embedded")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3

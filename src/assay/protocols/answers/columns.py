@@ -15,8 +15,8 @@ import numpy.typing as npt
 from assay.measures.abstention import Answers
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.ranges import Range, Ranges
-from assay.model.computed import Computed
 from assay.model.labels import Label
+from assay.model.lazy import LazyMapping
 from assay.model.rag import Mark, Nugget, PassageKey, Question
 from assay.model.scratch import Numbers, Scratch
 from assay.protocols.answers.acts import is_to_refuse
@@ -188,7 +188,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             return AnswerResult(self.name, asked, None, state, correct, precision)
         _, _, passages, answer = labels.given(self.name, asked)
         ends = own["start"], own["start"] + len(answer.nuggets)
-        columns = (self._nuggets[name].some(*ends) for name in NUGGET_ROW.names or ())
+        columns = (self._nuggets[name].slice(*ends) for name in NUGGET_ROW.names or ())
         every = enumerate(zip(answer.nuggets, *columns, strict=True), own["first"])
         nuggets = tuple(
             NuggetResult(
@@ -216,7 +216,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         nums, marks = self._nuggets["num"], self._nuggets["mark"]
         starts = chain(self._answers["start"], (len(nums),))
         for question, ends in zip(self, pairwise(starts), strict=True):
-            pairs = zip(nums.some(*ends), map(MARKS.__getitem__, marks.some(*ends)), strict=True)
+            pairs = zip(nums.slice(*ends), map(MARKS.__getitem__, marks.slice(*ends)), strict=True)
             yield question, {num: mark for num, mark in pairs if mark is not None}
 
     def confidences(self) -> Iterator[tuple[object, ...]]:
@@ -254,7 +254,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             "Accuracy": Ranges(places, *accuracy),
             **{name: Ranges(places, *ends) for name, ends in self._recall.items()},
             PRECISION: Ranges(places, *self._precision),
-            "Confidence": Computed(places, confidence),
+            "Confidence": LazyMapping(places, confidence),
         }
 
     def notes(self) -> RunNotes:
@@ -316,7 +316,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
 
 
 def _whole(column: Numbers) -> npt.NDArray[Any]:
-    found = column.some(0, len(column))
+    found = column.slice(0, len(column))
     return np.frombuffer(found, found.typecode)
 
 

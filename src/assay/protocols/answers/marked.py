@@ -25,7 +25,7 @@ from assay.ledger.exchange import said_by
 from assay.model.errors import Fault, FormatError
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, AnswerRun, Mark, Nugget, PassageRun, Question
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import joined, printable, quoted
 from assay.protocols.answers.requests import (
     answer_content,
     answer_task,
@@ -170,7 +170,7 @@ class _Edited:
             self._fault(
                 path, 0, None, f"There is no answer run {quoted(run)} in the evaluation.",
                 "A marked run keeps the run's name, and labels are imported as JSON Lines. Runs: "
-                f"{listed(own.runs, 10)}.",
+                f"{joined(own.runs, 10)}.",
             )  # fmt: skip
             return
         try:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.model.wording import counted, listing, named
+from assay.model.wording import and_list, counted, noun
 from assay.page.page import Gap
 from assay.protocols.answers.acts import IN_WORDS
 from assay.protocols.relevance import RelevanceCheck
@@ -188,11 +188,11 @@ class RunNotes:
         parts = (
             (len(self.left_out), "left out"),
             (self.declined, "declined"),
-            (self.missing_answers, f"{named(self.missing_answers, 'label')} missing"),
+            (self.missing_answers, f"{noun(self.missing_answers, 'label')} missing"),
             (self.waiting_answers, "waiting for nuggets"),
             (self.failed_answers, "failed"),
             (self.carried_answers, "carried"),
-            (self.unmarked_nuggets, f"{named(self.unmarked_nuggets, 'nugget')} unmarked"),
+            (self.unmarked_nuggets, f"{noun(self.unmarked_nuggets, 'nugget')} unmarked"),
         )
         return tuple(f"{n:,} {words}" for n, words in parts if n)
 
@@ -211,7 +211,7 @@ def _helps(answers: int) -> str:
     """What is open of answers no label of which is missing."""
     if not answers:
         return ""
-    it = named(answers, "it", "them")
+    it = noun(answers, "it", "them")
     return (
         f" But of {counted(answers, 'answer')} no label is missing: a person called {it} right and "
         f"left open which nuggets helped, which the machine that called {it} wrong was not asked. "
@@ -272,4 +272,4 @@ def answer_gaps(
     for counts, one, many, so, grave in by_run:
         if n := sum(counts):
             where = [f"{note.run}: {n}" for note, n in zip(every, counts, strict=True) if n]
-            yield Gap(n, f"{named(n, one, many)} ({listing(where)})", so, grave)
+            yield Gap(n, f"{noun(n, one, many)} ({and_list(where)})", so, grave)

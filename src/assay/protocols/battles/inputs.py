@@ -126,7 +126,7 @@ class BattleInputs:
         texts = [bool(self.text(run, topic)) for run in (a, b)]
         if all(texts):
             return None
-        return Battle.of_silence(topic, a, b, *texts)
+        return Battle.from_silence(topic, a, b, *texts)
 
     def orders(self, match: Match) -> list[tuple[str, str]]:
         """The orders in which a battle is shown, the one that is drawn for it first."""
@@ -212,7 +212,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     for path, records in reading.many("answers", read_records):
         for record in records:
             every.append((path, record.line, record.run, record.id, record.answer))
-            questions.setdefault(record.id, record.asked)
+            questions.setdefault(record.id, record.full_question)
     add_each(every)
     if not reading.faults and len(answers) < 2:
         reading.fault(folder.path, "Battles need the answers of two runs.", "Name further files.")

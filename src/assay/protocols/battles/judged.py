@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.labellers.base import Request
-from assay.model.battles import Battle, BattleVerdict, merged
-from assay.model.labels import Why
+from assay.model.battles import Battle, BattleVerdict, merge_battles
+from assay.model.labels import Rationale
 from assay.protocols.battles.inputs import BattleCounts, BattleInputs
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
@@ -30,7 +30,11 @@ class Fought:
     @property
     def result(self) -> Battle | None:
         """What both orders come to: a tie where they disagree. None where one lacks."""
-        return None if self.lacks else merged(one._replace(judge="") for one in self.judgments)[0]
+        return (
+            None
+            if self.lacks
+            else merge_battles(one._replace(judge="") for one in self.judgments)[0]
+        )
 
     @property
     def disagrees(self) -> bool:
@@ -55,7 +59,7 @@ def fought(inputs: BattleInputs, book: LabelBook, match: Match, *, count: bool =
     judgments = tuple(
         Battle(
             topic, *orders[at], BattleVerdict(verdict["verdict"]), label.labeller.name, 0,
-            Why(label.reason or ""),
+            Rationale(label.reason or ""),
         )
         for at, label, verdict in usable
     )  # fmt: skip
@@ -112,7 +116,7 @@ def chosen(
     sample = set(inputs.sample)
     every = [fought(inputs, book, one, count=False) for one in inputs.possible]
     more = [one for one in every if one.match not in sample and one.judgments]
-    judged = [merged(one.judgments)[0] for one in every if one.judgments]
+    judged = [merge_battles(one.judgments)[0] for one in every if one.judgments]
     more = [one for one in more if inputs.known(one.match) is None]
     left = wanted - len(more)
     if left <= 0:

@@ -275,7 +275,7 @@ def _topics(
     for topic, found in by_topic.items():
         if found:
             rows: list[tuple[Value, ...]] = [
-                (j.a, j.b, str(j.verdict), j.judge, j.why.reason) for j in found
+                (j.a, j.b, str(j.verdict), j.judge, j.rationale.reason) for j in found
             ]
             columns = ("shown first", "shown second", "verdict", "who", "why")
             yield topic, (Table("", columns, rows, texts=frozenset({"why"})),)

@@ -125,17 +125,17 @@ def unit(
     """What is asked about a pair, as plain JSON."""
     text = inputs.texts[passage]
     if task is SELF_RATING:
-        return {"passage": text, "question": question.asked}
+        return {"passage": text, "question": question.prompt_text}
     if task is EXTRACT:
         choices = list(question.choices.values())
-        return {"passage": text, "question": question.asked, "choices": choices}
+        return {"passage": text, "question": question.prompt_text, "choices": choices}
     return {"question": inputs.queries[query], "passage": text}
 
 
 def verification(question: BankQuestion, answer: str) -> dict[str, Any]:
     """What is asked to verify an extracted answer: is it right, going by the key?"""
     return {
-        "question": question.asked,
+        "question": question.prompt_text,
         "answer": answer,
         "gold": list(question.gold),
         "nuggets": [],

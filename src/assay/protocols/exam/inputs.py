@@ -18,7 +18,7 @@ from assay.formats.score_tables import ScoreTable, read_scores
 from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, QueryBank, Ranking, Run
-from assay.model.exam_held import Rankings, texts_of
+from assay.model.exam_storage import RunStore, store_texts
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.exam.scoring import MEASURES
 from assay.protocols.folder import Folder
@@ -127,9 +127,9 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     bank = reading.optional("bank", read_bank)
     queries = reading.optional("queries", read_queries) or ()
     runs: dict[str, Run] = {}
-    rankings = Rankings()
+    rankings = RunStore()
     for path, run in reading.many("runs", read_trec_run):
-        reading.add(runs, run.name, rankings.held(rankings_of(run)), path)
+        reading.add(runs, run.name, rankings.store(rankings_of(run)), path)
     texts = reading.texts("passages", read_passages)
     cut = partial(read_responses, most_words=settings.passage_words)
     for path, responses in reading.many("responses", cut):
@@ -139,8 +139,8 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             own.setdefault(one.run, {})[one.query] = shown
             texts.update(one.passages)
         for name, ranking in own.items():
-            reading.add(runs, name, rankings.held(ranking), path)
-    rankings.done()
+            reading.add(runs, name, rankings.store(ranking), path)
+    rankings.finish()
     qrels = reading.optional("qrels", read_qrels)
     official = reading.optional(
         "official", partial(read_scores, score=settings.official_score, option="official_score")
@@ -159,7 +159,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             f"{folder.path / 'assay.toml'}: [inputs] names no run. Give 'runs' (TREC runs), "
             "'responses' (generated texts), or a 'graded' file with rankings."
         )
-    held = texts_of(texts)
+    held = store_texts(texts)
     pool, untold = pool_of(bank, runs, held, given, qrels, settings.k)
     words = _query_texts(bank, {query.id: query.text for query in queries})
     inputs = ExamInputs(bank, words, runs, held, pool, given, qrels, official, untold, own_runs)

@@ -51,7 +51,7 @@ def item_analysis(found: ScoredRuns) -> Iterator[ItemAnalysis]:
             yield ItemAnalysis(
                 query,
                 question.id,
-                question.shown,
+                question.title,
                 len(least),
                 Range(float(surely[column]), float(possibly[column])),
                 discrimination(least, column) if certain else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from assay.model.wording import counted, named
+from assay.model.wording import counted, noun
 from assay.page.page import Board, Gap
 from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content
@@ -145,25 +145,25 @@ def _gaps(found: ScoredRuns) -> Iterator[Gap]:
     silent = {run: count for run, count in _silent(found).items() if count}
     count = sum(silent.values())
     names = ", ".join(f"{run}: {each}" for run, each in silent.items())
-    what = f"{named(count, 'query', 'queries')} left out by runs ({names})"
+    what = f"{noun(count, 'query', 'queries')} left out by runs ({names})"
     so = "Counted as 0." if settings.silent == "zero" else "Left out of the run's means."
     yield Gap(count, what, so, grave=False)
-    what = f"{named(inputs.untold, 'judged passage')} without a text, and not graded"
+    what = f"{noun(inputs.untold, 'judged passage')} without a text, and not graded"
     yield Gap(inputs.untold, what, "Add their texts to [inputs] passages.", grave=False)
     every = (by_query for of in found.values.values() for by_query in of.values())
     count = len({query for by_query in every for query in by_query.uncertain})
-    what = f"{named(count, 'query', 'queries')} with scores that hang on missing grades"
+    what = f"{noun(count, 'query', 'queries')} with scores that hang on missing grades"
     yield Gap(count, what, "Such a score is shown from the worst that it can be to the best.")
     count = sum(
-        ranking.unheld(settings.k)
+        ranking.vacant(settings.k)
         for run in (() if inputs.runs_given else inputs.runs.values())
         for query, ranking in run.items()
         if query in inputs.bank.queries
     )
-    what = f"{named(count, 'rank')} of runs with passages that the graded file does not hold"
+    what = f"{noun(count, 'rank')} of runs with passages that the graded file does not hold"
     yield Gap(count, what, "They cover nothing.", grave=False)
     count = len(inputs.bank.queries.keys() - set(found.scorer.queries))
-    what = f"{named(count, 'query', 'queries')} without active questions"
+    what = f"{noun(count, 'query', 'queries')} without active questions"
     yield Gap(count, what, "They are not scored.", grave=False)
 
 

@@ -23,9 +23,9 @@ from assay.measures.names import parse_measure
 from assay.measures.ranges import Range, Ranges
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.ranking_ranges import Ends, score_ranges
-from assay.model.computed import Computed
 from assay.model.exam import Bank, Ranking, Run
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, Grades
+from assay.model.lazy import LazyMapping
 from assay.model.scratch import Parts, Scratch
 from assay.protocols.exam.pools import (
     COVER,
@@ -144,13 +144,13 @@ class ExamScorer:
             topics=self.queries,
             qrels={query: judged for query, judged in self.qrels().items() if judged},
             runs={
-                run: Computed(rankings, partial(_held_places, rankings))
+                run: LazyMapping(rankings, partial(_held_places, rankings))
                 for run, rankings in runs.items()
             },
             measures={n: str(_at(m, tau)) for n, m in wanted.items() if n not in alphas},
             g_max=float(self.options.top),
             answered=answered,
-            subtopics=Computed(self._queries, lambda query: self._queries[query].by_question()),
+            subtopics=LazyMapping(self._queries, lambda query: self._queries[query].by_question()),
             subtopic_measures={name: str(_at(wanted[name], tau)) for name in alphas},
         )
 
@@ -215,7 +215,7 @@ class ExamScorer:
                 for number, run in enumerate(runs)
             }
 
-        return Computed(by_tau, found)
+        return LazyMapping(by_tau, found)
 
     def _tables(
         self, some: Sequence[Shown], names: Sequence[str], runs: int, taus: Sequence[int]

@@ -32,7 +32,7 @@ def answer_rows(found: ScoredRuns) -> Iterator[Row]:
     for sheet in found.pool.sheets.values():
         judged = _judgments(found, sheet.query)
         for question, answers in _answers(sheet, sheet.grades.values != NO_GRADE):
-            about = (sheet.query, question.id, question.shown)
+            about = (sheet.query, question.id, question.title)
             for row, grade, said in answers:
                 passage = sheet.passages[row]
                 yield (*about, passage, grade, judged.get(passage), said)
@@ -82,7 +82,7 @@ def misled(found: ScoredRuns) -> list[Row]:
         which = (sheet.grades.values >= found.settings.least) & other[:, None]
         if which.any():
             rows += [
-                (sheet.query, question.id, question.shown, passage, judged[passage], grade, said)
+                (sheet.query, question.id, question.title, passage, judged[passage], grade, said)
                 for question, answers in _answers(sheet, which)
                 for row, grade, said in answers
                 for passage in [sheet.passages[row]]
@@ -185,7 +185,7 @@ def _of_query(inputs: ExamInputs, sheet: GradeSheet, top: int) -> tuple[Item, ..
         ],
         high=float(top),
         about={
-            **{name: q.shown for name, q in zip(names, questions, strict=True)},
+            **{name: q.title for name, q in zip(names, questions, strict=True)},
             **{passages[row]: inputs.texts.get(passages[row], "")[:300] for row in best},
         },
         note=f"The best {len(best)} of {len(passages)} passages.",
@@ -196,7 +196,7 @@ def _of_query(inputs: ExamInputs, sheet: GradeSheet, top: int) -> tuple[Item, ..
         key = f" (key: {' | '.join(question.gold)})" if question.gold else ""
         tables.append(
             Table(
-                f"{names[column]}: {question.shown}{key}",
+                f"{names[column]}: {question.title}{key}",
                 ("grade", "passage", "answer or reason"),
                 [(int(grades[row, column]), passages[row], said[row][column]) for row in rows],
                 texts=frozenset({"answer or reason"}),

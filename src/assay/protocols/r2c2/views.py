@@ -8,7 +8,7 @@ from itertools import chain
 
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Scores, ranks
-from assay.model.wording import counted, listing, named
+from assay.model.wording import and_list, counted, noun
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.answers.cards import question_part
@@ -57,7 +57,7 @@ def boards(
          for name in shown},
         apart=frozenset(("Accuracy", "ECE")),
         remarks={run: notes.counts() for run, notes in found.notes.items()},
-        below=f"Questions declined ({listing(declined)})." if declined else "",
+        below=f"Questions declined ({and_list(declined)})." if declined else "",
         brief={
             **{name: name for name in (*shown, "R_O", "R_U")},
             **dict.fromkeys(recall, "AnsR"),
@@ -140,11 +140,11 @@ def gaps(found: AnswerFindings) -> Iterator[Gap]:
     yield from answer_gaps(list(found.notes.values()), found.failed_nuggets, found.helps_open)
     yield from relevance_gaps(found.relevance)
     if n := len(found.no_relevant):
-        what = named(n, "question has no relevant passage", "questions have no relevant passage")
-        which = listing(list(found.no_relevant), most=30)
+        what = noun(n, "question has no relevant passage", "questions have no relevant passage")
+        which = and_list(list(found.no_relevant), most=30)
         yield Gap(n, f"{what} ({which})", "Every PR run scores 0 there.", False)
     if n := sum(not any(by.values()) for by in found.grades.values()) - len(found.no_relevant):
-        what = f"{named(n, 'question has', 'questions have')} no passage yet that is known to be"
+        what = f"{noun(n, 'question has', 'questions have')} no passage yet that is known to be"
         yield Gap(n, f"{what} relevant", "That hangs on nuggets without a mark.", False)
 
 

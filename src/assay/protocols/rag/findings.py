@@ -19,7 +19,7 @@ from assay.measures.claims import (
 from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score
 from assay.model.records import HISTORY_VERSION, Record
-from assay.model.wording import listed, named
+from assay.model.wording import joined, noun
 from assay.page.page import Board, Gap
 from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
@@ -257,27 +257,27 @@ def _gaps(inputs: RagInputs) -> Iterator[Gap]:
     """Records that are not there, answers of nothing, passages without text."""
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]
-        has = named(len(absent), "question has", "questions have")
-        what = f"{has} no record of {run} ({listed(absent, 10)})"
+        has = noun(len(absent), "question has", "questions have")
+        what = f"{has} no record of {run} ({joined(absent, 10)})"
         yield Gap(len(absent), what, "Each counts as the worst.", grave=False)
     empty = sum(not one.answer for one in inputs.records())
-    what = named(empty, "answer is empty", "answers are empty")
+    what = noun(empty, "answer is empty", "answers are empty")
     yield Gap(empty, what, "Each counts as the worst.", grave=False)
     cut = sum(one.truncated for one in inputs.records())
-    what = named(cut, "answer is cut", "answers are cut")
+    what = noun(cut, "answer is cut", "answers are cut")
     yield Gap(cut, what, "No labels are asked: all of it is open.", grave=False)
     passages = [one for record in inputs.records() for one in record.passages]
     so = "What they support is open: [inputs] passages may have their texts."
     bare, short = (sum(one.text is None for one in passages), sum(p.truncated for p in passages))
-    yield Gap(bare, named(bare, "passage has no text", "passages have no text"), so, grave=False)
-    yield Gap(short, named(short, "passage is cut", "passages are cut"), so, grave=False)
+    yield Gap(bare, noun(bare, "passage has no text", "passages have no text"), so, grave=False)
+    yield Gap(short, noun(short, "passage is cut", "passages are cut"), so, grave=False)
 
 
 def _warnings(inputs: RagInputs) -> Iterator[str]:
     unranked = [run for run, ranked in inputs.ranked.items() if not ranked]
     if unranked:
         yield (
-            f"Passages of several retrievers were put together in {listed(unranked, 10)}: there is "
+            f"Passages of several retrievers were put together in {joined(unranked, 10)}: there is "
             "no order to score, so ContextAP and the measures of rankings leave "
             f"{'it' if len(unranked) == 1 else 'these'} out."
         )
@@ -289,7 +289,7 @@ def _warnings(inputs: RagInputs) -> Iterator[str]:
             "record holds an error and counts as an answer",
             "records hold an error and count as answers",
         )
-        yield f"{errors:,} {named(errors, one, many)} of nothing."
+        yield f"{errors:,} {noun(errors, one, many)} of nothing."
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from assay.formats.passages import read_passages
 from assay.formats.records import read_asked, read_records
 from assay.measures.support import Citations
 from assay.model.records import AskedQuestion, Record, folded_text
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, joined
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder, relative_to
 from assay.tasks.rag import CLAIMS
@@ -157,7 +157,7 @@ def _as_asked(
         reading.warnings.append(
             f"{relative_to(reading.folder.path, paths[file])}: {counted(len(names), 'record')} "
             f"with another question than the file of questions has, which is judged: "
-            f"{listed(names, 10)}."
+            f"{joined(names, 10)}."
         )
     return [replace(one, question=texts.get(one.id, one.question)) for one in records]
 

@@ -161,14 +161,14 @@ class RecordWalk(Walk):
             return False
         if record.truncated:
             return None
-        unit = DialogueActUnit(question=record.asked, answer=record.answer)
+        unit = DialogueActUnit(question=record.full_question, answer=record.answer)
         verdict = self._says(DIALOGUE_ACT, unit, record, "act")
         return None if verdict is None else verdict["act"] != "answer"
 
     def _claims(self, record: Record, text: str, position: str) -> tuple[str, ...] | None:
         if not self.inputs.splits:
             return _distinct(sentences(text))
-        unit = ClaimsUnit(question=record.asked, text=text)
+        unit = ClaimsUnit(question=record.full_question, text=text)
         verdict = self._says(CLAIMS, unit, record, f"claims of {position}")
         if verdict is None:
             return _distinct(sentences(text)) if self.assume else None
@@ -217,14 +217,16 @@ class RecordWalk(Walk):
         return any_of(entailed(np.array(rows).reshape(len(claims), len(references))))
 
     def _grade(self, record: Record, text: str, position: str) -> float:
-        unit = RelevanceUnit(question=record.asked, passage=text)
+        unit = RelevanceUnit(question=record.full_question, passage=text)
         verdict = self._says(RELEVANCE, unit, record, position)
         return NAN if verdict is None else float(verdict["grade"])
 
     def _correct(self, record: Record, question: AskedQuestion, asks: bool) -> float:
         if not asks or not question.references:
             return NAN
-        unit = AnswerUnit(question=record.asked, answer=record.answer, gold=question.references)
+        unit = AnswerUnit(
+            question=record.full_question, answer=record.answer, gold=question.references
+        )
         verdict = self._says(ANSWER, unit, record, "answer")
         return NAN if verdict is None else float(verdict["correct"])
 

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from assay.formats.summaries import read_abandonment, read_preferences, read_summaries
 from assay.measures.summaries import Weights, abandonment, geometric, lines_read
 from assay.model.errors import SettingsError
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.model.summaries import (
     Preference,
     Summary,
@@ -193,7 +193,7 @@ def weights_of(folder: Folder, settings: SgssSettings) -> Weights:
     given = settings.weights
     if isinstance(given, dict):
         return Weights(**given)
-    path = inside(folder.path, given, f"{folder.path / 'assay.toml'}: [settings]")
+    path = path_inside(folder.path, given, f"{folder.path / 'assay.toml'}: [settings]")
     try:
         document = orjson.loads(path.read_bytes())
         return Weights(**{name: float(document["weights"][name]) for name in CRITERIA})

@@ -11,7 +11,7 @@ from assay.labellers.base import Request
 from assay.measures.ranges import Range
 from assay.measures.summaries import experience, final_lines, weight_warnings, xux, xux_f, xux_g
 from assay.model.summaries import Summary
-from assay.model.wording import counted, listed, named
+from assay.model.wording import counted, joined, noun
 from assay.page.page import Board, Gap
 from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content, cited
@@ -331,7 +331,7 @@ def _gaps(
         what = f"of {counted(len(asked), 'pair')} compared in both orders have two winners"
         gaps.append(Gap(split, what, "Neither summary is preferred there.", grave=False))
     if repeats:
-        what = f"{named(repeats, 'statement')} said before in the same summary"
+        what = f"{noun(repeats, 'statement')} said before in the same summary"
         gaps.append(Gap(repeats, what, "Only the first is read.", grave=False))
     return (*gaps, *_missing_summaries(inputs, compared, settings))
 
@@ -347,14 +347,14 @@ def _missing_summaries(
     }
     total = sum(map(len, left_out.values()))
     if total:
-        names = "; ".join(f"{run}: {listed(of, 10)}" for run, of in left_out.items() if of)
-        what = f"{named(total, 'query', 'queries')} left out by summarisers ({names})"
+        names = "; ".join(f"{run}: {joined(of, 10)}" for run, of in left_out.items() if of)
+        what = f"{noun(total, 'query', 'queries')} left out by summarisers ({names})"
         worst = nothing(settings, inputs.weights)["SGSS"]
         so = f"Each counts {worst:.3g}." if settings.silent == "zero" else "They leave the means."
         yield Gap(total, what, so, grave=False)
     blind = [pair for pair, _, _ in compared if not is_there(pair, inputs.summaries[pair.query])]
     if blind:
-        names = listed((f"{one.query}: {one.left}, {one.right}" for one in blind), 10)
-        what = f"{named(len(blind), 'pair')} preferred, of which a summary is not there ({names})"
+        names = joined((f"{one.query}: {one.left}, {one.right}" for one in blind), 10)
+        what = f"{noun(len(blind), 'pair')} preferred, of which a summary is not there ({names})"
         so = "The agreement is unknown there, and no weights are learned from it."
         yield Gap(len(blind), what, so, grave=False)

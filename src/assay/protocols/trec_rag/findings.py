@@ -16,7 +16,7 @@ from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Scores
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
-from assay.model.wording import listed, listing, named
+from assay.model.wording import and_list, joined, noun
 from assay.page.page import Board, Gap
 from assay.protocols.definitions import glossary
 from assay.protocols.judgment_runs import judgment_board, judgment_scores, own_judgment_run
@@ -130,7 +130,7 @@ def _given(state: ScoredLabels) -> str:
     kinds = {"relevance": given.qrels, "assignments": given.assignments, "support": given.support}
     names = [name for name, labels in kinds.items() if labels]
     by = state.settings.given_by_words
-    return f"{listing(names)} as {by} gave it in the inputs" if names else ""
+    return f"{and_list(names)} as {by} gave it in the inputs" if names else ""
 
 
 def _given_words(state: ScoredLabels, what: str, given: Collection[tuple[str, str]]) -> str:
@@ -201,7 +201,7 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
         silent = {name: len(set(inputs.topics) - known) for name, known in runs.items()}
         total = sum(silent.values())
         names = ", ".join(f"{name}: {count}" for name, count in silent.items() if count)
-        said = f"{named(total, 'topic')} missing from {what} ({names})"
+        said = f"{noun(total, 'topic')} missing from {what} ({names})"
         yield Gap(total, said, counts, grave=False)
     unscored = [topic for topic in inputs.topics if topic not in ranked.qrels]
     without = [topic for topic in inputs.topics if state.bank[topic].nuggets is None]
@@ -216,19 +216,19 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
         ([one for one in inputs.topics if one in plain], "vital nuggets",
          "No run has vital scores there.", False),
     ):  # fmt: skip
-        said = f"{named(len(topics), 'narrative')} without {what} ({listed(topics, 10)})"
+        said = f"{noun(len(topics), 'narrative')} without {what} ({joined(topics, 10)})"
         yield Gap(len(topics), said, so, grave=grave)
     first = parse_measure(state.settings.measures[0]) if state.settings.measures else None
     unjudged = ranked.unjudged(first.k) if first else {}
     at = f" at ranks 1 to {first.k}" if first and first.k else ""
     count = sum(lacking for lacking, _ in unjudged.values())
     shares = (f"{run}: {100 * lacking / of:.0f} %" for run, (lacking, of) in unjudged.items())
-    said = f"retrieved {named(count, 'document')}{at} not judged ({listed(shares, 10)})"
+    said = f"retrieved {noun(count, 'document')}{at} not judged ({joined(shares, 10)})"
     yield Gap(count, said, "Counted as not relevant, as trec_eval does.", grave=False)
     stray = state.bank.stray_edits()
-    of = listed((f"{topic}: {n}" for topic, n in stray.items()), 10)
+    of = joined((f"{topic}: {n}" for topic, n in stray.items()), 10)
     count = sum(stray.values())
-    said = f"{named(count, 'edit')} of nuggets that the list no longer has ({of})"
+    said = f"{noun(count, 'edit')} of nuggets that the list no longer has ({of})"
     so = (
         "They count for nothing: the list was made anew, as other documents are relevant. Give the "
         "list that people edit as [inputs] nuggets."
@@ -236,18 +236,18 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     yield Gap(count, said, so, grave=False)
     left_out = {run: support.unjudged(run) for run in support.values} if support else {}
     count = sum(map(len, left_out.values()))
-    names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in left_out.items() if found)
-    said = f"{named(count, 'answer')} of which every cited sentence is unjudged ({names})"
+    names = "; ".join(f"{run}: {joined(found, 10)}" for run, found in left_out.items() if found)
+    said = f"{noun(count, 'answer')} of which every cited sentence is unjudged ({names})"
     yield Gap(count, said, "The topics are left out of the means of these runs.", grave=False)
     count = 0
     if state.support is not None:
         cited = state.support.cited
         lacking = cited.missing & cited.counting(state.settings.citations)
         count = len(set(compress(cited.docs, lacking.tolist())) - inputs.segments.keys())
-    said = f"{named(count, 'cited passage')} without a text among the segments"
+    said = f"{noun(count, 'cited passage')} without a text among the segments"
     yield Gap(count, said, "Their labels are missing: their support is none to full.")
     count = sum(one not in inputs.segments for docs in ranked.rising.values() for one in docs)
-    said = f"retrieved {named(count, 'document')} without a text or a given grade"
+    said = f"retrieved {noun(count, 'document')} without a text or a given grade"
     so = f"Their labels are missing: their grades are 0 to {state.settings.highest}."
     if inputs.qrels:
         so += ' Where the given qrels say all, set relevance = "none".'

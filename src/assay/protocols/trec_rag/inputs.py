@@ -36,7 +36,7 @@ from assay.model.trec_rag import (
     SupportAnswer,
     sub_narrative_key,
 )
-from assay.model.wording import counted, listing, named
+from assay.model.wording import and_list, counted, noun
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import NO_LABEL, citations_of
@@ -235,9 +235,9 @@ def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> I
     silent = [one for one in narratives if one not in there]
     if strange and silent:
         yield (
-            f"{what}: {counted(len(strange), 'topic')} {named(len(strange), 'is', 'are')} none of "
-            f"the narratives ({listing(strange, 5)}), while {counted(len(silent), 'narrative')} "
-            f"{named(len(silent), 'is', 'are')} not there ({listing(silent, 5)}). Are ids written "
+            f"{what}: {counted(len(strange), 'topic')} {noun(len(strange), 'is', 'are')} none of "
+            f"the narratives ({and_list(strange, 5)}), while {counted(len(silent), 'narrative')} "
+            f"{noun(len(silent), 'is', 'are')} not there ({and_list(silent, 5)}). Are ids written "
             "alike?"
         )
 
@@ -253,7 +253,7 @@ def _off_the_scale(qrels: GivenGrades, settings: TrecRagSettings) -> Iterator[st
     if above and settings.relevance != "none":
         yield (
             f"[inputs] qrels: {counted(len(above), 'grade')} above {settings.highest}, the highest "
-            f"of relevance = '{settings.relevance}': {listing(above, 3)}. They count as they are."
+            f"of relevance = '{settings.relevance}': {and_list(above, 3)}. They count as they are."
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
-from assay.model.wording import counted, named
+from assay.model.wording import counted, noun
 from assay.statistics.checks import numbers
 
 Population = Literal["these", "like these"]
@@ -129,6 +129,6 @@ def enough(count: int, least: int, one: str, many: str | None = None) -> None:
     ``least``."""
     if count < least:
         raise ValueError(
-            f"{counted(count, one, many)} {named(count, 'is', 'are')} too few: at least {least} "
+            f"{counted(count, one, many)} {noun(count, 'is', 'are')} too few: at least {least} "
             "are needed for an interval (or all, of these alone), so draw and label more"
         )

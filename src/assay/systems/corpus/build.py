@@ -21,7 +21,7 @@ import orjson
 
 from assay.labellers.gguf import usable_cores
 from assay.model.errors import Fault
-from assay.model.going import Told, share_of, unheard
+from assay.model.progress import ProgressCallback, fraction_done, no_progress
 from assay.model.version import __version__
 from assay.systems.alone import alone
 from assay.systems.corpus.accounting import Account, Became, Fate
@@ -122,7 +122,7 @@ def build_corpus(
     processes: int | None = None,
     restart: bool = False,
     update: bool = False,
-    told: Told = unheard,
+    told: ProgressCallback = no_progress,
 ) -> Built:
     """Build the corpus of ``source_path`` into the folder ``out``.
 
@@ -158,7 +158,7 @@ def build_corpus(
         resumed = len(known)
 
         def tell(done: int) -> None:
-            told("passages made", counts["passages"], share_of(done, total))
+            told("passages made", counts["passages"], fraction_done(done, total))
 
         tell(0)
         first = 0

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from assay.model.errors import SettingsError
-from assay.model.places import inside
+from assay.model.paths import path_inside
 from assay.systems.corpus.packed import PACKED
 
 
@@ -91,7 +91,7 @@ def files_in(folder: Path, below: str = "") -> Iterator[str]:
     for name, is_folder, is_link in found:
         path = f"{below}/{name}" if below else name
         if is_link:
-            real = inside(folder, path, "The source").resolve()
+            real = path_inside(folder, path, "The source").resolve()
             if (folder / path).absolute().is_relative_to(real):
                 raise SettingsError(
                     f"{folder / path} is a link to a folder that holds it. Remove it."

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.formats.cells import separator
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 from assay.systems.corpus.accounting import words
 
 _TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.M)
@@ -175,4 +175,4 @@ def parquet_rows(path: Path, at_once: int = 2000) -> Iterator[dict[str, Any]]:
 
 
 def _library(name: str) -> Any:
-    return brought(name, f"Reading this needs {name.partition('.')[0]}", "documents")
+    return import_extra(name, f"Reading this needs {name.partition('.')[0]}", "documents")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 from assay.systems.corpus.accounting import Account, Fate, words
 from assay.systems.corpus.markup import (
     Verbatim,
@@ -96,7 +96,7 @@ def _parse(text: str) -> Any:
     global _PARSER
     if _PARSER is None:
         needs = "Reading wikitext needs mwparserfromhell"
-        _PARSER = brought("mwparserfromhell", needs, "corpus")
+        _PARSER = import_extra("mwparserfromhell", needs, "corpus")
     try:
         return _PARSER.parse(text)
     except _PARSER.parser.ParserError as error:

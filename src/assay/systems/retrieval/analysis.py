@@ -23,7 +23,7 @@ from itertools import pairwise
 from typing import Any
 
 from assay.model.errors import SettingsError
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 from assay.model.languages import NAMES
 
 STEMMERS = {
@@ -153,4 +153,4 @@ def _folding() -> dict[int, str | int | None]:
 
 def backend() -> Any:
     """The tantivy module, imported when first needed."""
-    return brought("tantivy", "An index needs tantivy", "retrieval")
+    return import_extra("tantivy", "An index needs tantivy", "retrieval")

@@ -22,14 +22,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from assay.labellers.endpoints import Endpoints, Refused
+from assay.labellers.endpoints import Endpoints, RequestRefused
 from assay.labellers.gguf import usable_cores
 from assay.labellers.http import HttpTransport
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.labellers.transport import Transport
 from assay.model.errors import LabellerUnreachable, SettingsError
-from assay.model.extras import brought
+from assay.model.extras import import_extra
 
 Vectors = NDArray[np.float32]
 
@@ -307,7 +307,7 @@ class Endpoint:
         try:
             with self._alone:
                 return unit(asyncio.run(self._all(list(texts))))
-        except (Refused, LabellerUnreachable) as error:
+        except (RequestRefused, LabellerUnreachable) as error:
             told = f"No embeddings: {error} What is embedded already is kept."
             raise LabellerUnreachable(told) from error
 
@@ -350,4 +350,4 @@ def _rows(reply: Mapping[str, Any], wanted: int) -> Vectors:
 
 
 def _module(name: str, package: str, extra: str = "retrieval") -> Any:
-    return brought(name, f"This embedder needs {package}", extra)
+    return import_extra(name, f"This embedder needs {package}", extra)

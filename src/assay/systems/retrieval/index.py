@@ -15,8 +15,8 @@ from typing import Any
 import orjson
 
 from assay.model.errors import SettingsError
-from assay.model.going import Told, counting, share_of, unheard
-from assay.model.languages import NAMES, languages, likely_language, told_apart
+from assay.model.languages import NAMES, distinguishable, languages, likely_language
+from assay.model.progress import ProgressCallback, fraction_done, no_progress, with_progress
 from assay.model.version import __version__
 from assay.systems.alone import alone
 from assay.systems.corpus.passages import CutPassage
@@ -58,7 +58,7 @@ def build_index(
     *,
     restart: bool = False,
     update: bool = False,
-    told: Told = unheard,
+    told: ProgressCallback = no_progress,
 ) -> int:
     """Build the index of ``corpus`` in ``folder`` and return the number of passages.
 
@@ -130,7 +130,7 @@ def _with_vectors(
     how: IndexSettings,
     embedder: Embedder | None,
     was: Path | None,
-    told: Told,
+    told: ProgressCallback,
 ) -> int:
     """Add vectors, where there is an embedder, to an index that is ``about`` those passages; those
     in ``was`` are not made again."""
@@ -144,7 +144,7 @@ def _with_vectors(
             known=known,
             ann_above=how.ann_above or count + 1,
             form=how.vectors,
-            told=lambda done: told("passages embedded", done, share_of(done, count)),
+            told=lambda done: told("passages embedded", done, fraction_done(done, count)),
         )
     return count
 
@@ -158,12 +158,15 @@ def _clear(folder: Path, but: Collection[str] = ()) -> None:
 
 
 def _content(
-    corpus: Path, what: str, told: Told, add: Callable[[CutPassage], None] = lambda _passage: None
+    corpus: Path,
+    what: str,
+    told: ProgressCallback,
+    add: Callable[[CutPassage], None] = lambda _passage: None,
 ) -> tuple[int, str]:
     """How many passages there are, and all as one hash: an index holds just these or others.
     ``add`` takes each; ``what`` says what becomes of them, for ``told``."""
     digest, count = hashlib.blake2b(digest_size=16), 0
-    for passage in counting(read_passages(corpus), what, passages_in(corpus), told):
+    for passage in with_progress(read_passages(corpus), what, passages_in(corpus), told):
         add(passage)
         text = f"{passage.id}\0{passage.doc}\0{passage.title}\0{passage.text}\0"
         digest.update(text.encode("utf-8", "replace"))
@@ -172,7 +175,7 @@ def _content(
 
 
 def _build_bm25(
-    corpus: Path, folder: Path, name: str, how: IndexSettings, told: Told
+    corpus: Path, folder: Path, name: str, how: IndexSettings, told: ProgressCallback
 ) -> dict[str, Any]:
     part = folder / ".bm25.part"
     for left in (part, folder / name):  # of a build that was killed
@@ -242,7 +245,11 @@ class Index:
         """What there is to say of an index whose language is not that of its passages; empty
         where all is well."""
         own = self.analysis.language
-        if own == "none" or not self.languages or not told_apart(main := self.languages[0], own):
+        if (
+            own == "none"
+            or not self.languages
+            or not distinguishable(main := self.languages[0], own)
+        ):
             return ""
         if main in STEMMERS or own in STEMMERS:
             return (
@@ -258,7 +265,7 @@ class Index:
         found = Counter(
             code
             for code in map(likely_language, topics.values())
-            if code and all(told_apart(code, other) for other in spoken)
+            if code and all(distinguishable(code, other) for other in spoken)
         )
         passages = ", ".join(NAMES[code] for code in self.languages) or "no known language"
         return [

@@ -1,5 +1,8 @@
-"""Question banks' pools that memory has no room for: texts of passages lie in a file, rankings are
-numbers. What is small stays as it is, which is faster."""
+"""Compact storage of large EXAM++ pools and runs.
+
+Passage texts go to a scratch file and rankings become arrays of numbers. Small inputs stay in
+memory as they are, which is faster.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ import numpy as np
 from assay.model.exam import Ranking, Run
 from assay.model.scratch import Numbers, Scratch
 
-HELD = 50_000
-"""Texts, and passages of a run, that are held in memory."""
+MAX_IN_MEMORY = 50_000
+"""Most texts, and most passages of a run, that stay in memory as they are."""
 
 
-def texts_of(texts: Mapping[str, str]) -> Mapping[str, str]:
-    """The same texts by id, in memory or not, as many as they are."""
-    return texts if len(texts) <= HELD else StoredTexts(texts)
+def store_texts(texts: Mapping[str, str]) -> Mapping[str, str]:
+    """The same texts by id, in a scratch file if there are many."""
+    return texts if len(texts) <= MAX_IN_MEMORY else StoredTexts(texts)
 
 
 class StoredTexts(Mapping[str, str]):
-    """Texts in a scratch, found by the hashes of their ids: 24 bytes each in memory."""
+    """Texts in a scratch file, found by the hashes of their ids: 24 bytes each in memory."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._scratch = Scratch()
@@ -33,7 +36,7 @@ class StoredTexts(Mapping[str, str]):
         begins[-1] = len(self._scratch)
         self._begins, self._order = begins, np.argsort(hashes)
         self._hashes = hashes[self._order]
-        self._last: tuple[str | None, str] = None, ""  # several questions are asked of a passage
+        self._last: tuple[str | None, str] = None, ""  # several questions are asked about a passage
 
     def _at(self, at: int) -> tuple[str, str]:
         begin, end = self._begins[at : at + 2].tolist()
@@ -42,7 +45,7 @@ class StoredTexts(Mapping[str, str]):
         return both[:size], both[size:]
 
     def __getitem__(self, identity: str) -> str:
-        # Looked at once: another thread may set it between two looks.
+        # Read once: another thread may set it between two reads.
         last = self._last
         if identity == last[0]:
             return last[1]
@@ -63,9 +66,9 @@ class StoredTexts(Mapping[str, str]):
         return len(self._hashes)
 
 
-class Rankings:
-    """What makes runs that memory has no room for ones of numbers: they share the ids of passages
-    and, where they are the same, of queries."""
+class RunStore:
+    """Turns large runs into arrays of numbers. All runs share the table of passage ids, and those
+    with the same queries share the index of queries."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -73,41 +76,41 @@ class Rankings:
         self._queries: dict[tuple[str, ...], dict[str, int]] = {}
         self.scratch = Scratch()
 
-    def held(self, run: Run) -> Run:
-        """The same run, in memory or not, as many passages as it shows."""
-        # A numbered run keeps no ranks (they count from 1), and scores for all lists or for none.
+    def store(self, run: Run) -> Run:
+        """The same run, as a :class:`NumberedRun` if it is large and can be one."""
+        # A NumberedRun has no vacant or shared ranks, and scores for all rankings or for none.
         known = all(isinstance(one.ranks, range) for one in run.values())
         scored = {len(one.scores) == len(one) for one in run.values() if len(one)}
-        if sum(map(len, run.values())) <= HELD or not known or len(scored) > 1:
+        if sum(map(len, run.values())) <= MAX_IN_MEMORY or not known or len(scored) > 1:
             return run
         places = {query: at for at, query in enumerate(run)}
         return NumberedRun(self, run, self._queries.setdefault((*run,), places), scored == {True})
 
     def codes(self, passages: Iterable[str]) -> list[int]:
-        """The number of each id, which is new where the id is."""
-        found = []
+        """The number of each passage id; a new id gets the next number."""
+        numbers = []
         for one in passages:
             code = self._codes.setdefault(one, len(self.names))
             if code == len(self.names):
                 self.names.append(one)
-            found.append(code)
-        return found
+            numbers.append(code)
+        return numbers
 
-    def done(self) -> None:
-        """No more runs are coming."""
+    def finish(self) -> None:
+        """Free the look-up tables once all runs are stored."""
         self._codes.clear()
         self._queries.clear()
 
 
 class NumberedRun(Mapping[str, Ranking]):
-    """A run of whose passages the numbers are in memory, and the scores in a scratch."""
+    """A run as passage numbers in memory, with its scores in a scratch file."""
 
-    def __init__(self, shared: Rankings, run: Run, places: Mapping[str, int], scored: bool) -> None:
+    def __init__(self, shared: RunStore, run: Run, places: Mapping[str, int], scored: bool) -> None:
         self._names, self._places = shared.names, places
         self._begins = np.cumsum([0, *map(len, run.values())])
         self._codes = np.empty(int(self._begins[-1]), np.int32)
         self._scores = Numbers(shared.scratch, "d") if scored else None
-        # The last of the begins is the end.
+        # The last element of begins is the end of the last ranking.
         for begin, one in zip(self._begins.tolist(), run.values(), strict=False):
             self._codes[begin : begin + len(one)] = shared.codes(one.passages)
             if self._scores is not None:
@@ -117,7 +120,7 @@ class NumberedRun(Mapping[str, Ranking]):
         at = self._places[query]
         begin, end = self._begins[at : at + 2].tolist()
         passages = map(self._names.__getitem__, self._codes[begin:end].tolist())
-        scores = () if self._scores is None else self._scores.some(begin, end)
+        scores = () if self._scores is None else self._scores.slice(begin, end)
         return Ranking.of(passages, scores)
 
     def __iter__(self) -> Iterator[str]:

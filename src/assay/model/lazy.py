@@ -1,4 +1,4 @@
-"""Values by name that are made when they are looked up."""
+"""A mapping whose values are computed on look-up."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Computed(Mapping[K, V]):
-    """What ``value`` gives for each of some names; nothing is kept."""
+class LazyMapping(Mapping[K, V]):
+    """Maps each of ``names`` to ``value(name)``, computed anew at every look-up."""
 
     def __init__(self, names: Collection[K], value: Callable[[K], V]) -> None:
         self._names, self._value = names, value

@@ -1,4 +1,4 @@
-"""Answers into the ledger, as they come."""
+"""Write answers to the ledger as they arrive."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assay.labellers.base import Labeller, Outcome, Request
 from assay.ledger import Ledger, NewLabel
 
 
-class Keeper:
-    """Writes answers that arrive in the same round of the event loop in one transaction. (To wait
-    for further rounds would save a tenth of the CPU, and lose more where the process is killed.)
+class LabelWriter:
+    """Writes the answers of one iteration of the event loop in one transaction. (Waiting longer
+    would save a tenth of the CPU, but lose more if the process is killed.)
 
-    Where the ledger is on another machine, a thread writes, and answers go on arriving: what has
-    come when one transaction is done goes into the next.
+    If the ledger is on another machine, a thread writes while answers go on arriving; those that
+    have arrived when a transaction is done go into the next.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -28,8 +28,8 @@ class Keeper:
         self._sending: list[NewLabel] = []
         self._fresh = True
 
-    async def keep(self, *labels: NewLabel) -> None:
-        """When the labels survive a kill; raises what the ledger raises."""
+    async def write(self, *labels: NewLabel) -> None:
+        """Return once the labels are committed; raises what the ledger raises."""
         if not labels:
             return
         if self._written is None:
@@ -37,11 +37,11 @@ class Keeper:
             self._written = loop.create_future()
             if self._sent is None:
                 loop.call_soon(self._write)
-        self.take(*labels)
+        self.queue(*labels)
         await self._written
 
-    def take(self, *labels: NewLabel) -> None:
-        """Hold labels for the next time that something is written."""
+    def queue(self, *labels: NewLabel) -> None:
+        """Keep labels for the next transaction."""
         self._labels += labels
 
     def _write(self) -> None:
@@ -51,32 +51,32 @@ class Keeper:
             return
         try:
             self.flush()
-        except Exception as error:  # noqa: BLE001 (handed on, or raised by the last flush)
-            _tell(written, error)
+        except Exception as error:  # noqa: BLE001 (passed on, or raised by the last flush)
+            _resolve(written, error)
         else:
-            _tell(written, None)
+            _resolve(written, None)
 
     def _send(self, thread: ThreadPoolExecutor, written: asyncio.Future[None] | None) -> None:
-        """Have the thread write what waits."""
+        """Have the thread write the queued labels."""
         self._sending, self._labels = self._labels, []
         self._sent = thread.submit(self._ledger.add, self._sending, fresh=self._fresh)
 
         loop = asyncio.get_running_loop()
 
         def done(sent: Future[list[str]]) -> None:
-            _tell(written, self._settled(sent.exception()))
+            _resolve(written, self._sent_with(sent.exception()))
             if self._written is not None:
                 self._write()
 
-        def tell(sent: Future[list[str]]) -> None:
-            with suppress(RuntimeError):  # where the loop has ended, the last flush sees to it
+        def done_in_thread(sent: Future[list[str]]) -> None:
+            with suppress(RuntimeError):  # if the loop has ended, the last flush takes over
                 loop.call_soon_threadsafe(done, sent)
 
-        self._sent.add_done_callback(tell)
+        self._sent.add_done_callback(done_in_thread)
 
-    def _settled(self, error: BaseException | None) -> BaseException | None:
-        """Note what became of what was sent: where nobody knows, it is sent again, and looked for
-        before that."""
+    def _sent_with(self, error: BaseException | None) -> BaseException | None:
+        """Finish a transaction of the thread. After an error, the labels are sent again, and looked
+        up first (not ``fresh``), as they may have been written."""
         if error is not None:
             self._labels = self._sending + self._labels
             self._fresh = False
@@ -84,18 +84,17 @@ class Keeper:
         return error
 
     def flush(self) -> None:
-        """Write what waits (where workers were cancelled, nobody is left to wait for it), or keep
-        it for the next time."""
+        """Write the queued labels; if that fails, they stay queued."""
         if self._sent is not None:
-            self._settled(self._sent.exception())
+            self._sent_with(self._sent.exception())
         if self._labels:
             self._ledger.add(self._labels, fresh=self._fresh)
             self._labels = []
 
 
-def _tell(written: asyncio.Future[None] | None, error: BaseException | None) -> None:
-    """Whoever waits goes on, or raises the error. Where nobody waits any more, the last flush tries
-    again, and raises."""
+def _resolve(written: asyncio.Future[None] | None, error: BaseException | None) -> None:
+    """Wake those who wait, with the error if any. If nobody waits (the workers were cancelled), the
+    last flush tries again and raises."""
     if written is not None and not written.done():
         if error is None:
             written.set_result(None)
@@ -104,7 +103,7 @@ def _tell(written: asyncio.Future[None] | None, error: BaseException | None) -> 
 
 
 def new_label(labeller: Labeller, key: str, request: Request, outcome: Outcome) -> NewLabel:
-    """An answer as the label that the ledger keeps."""
+    """The label to store for an answer."""
     verdict = None if outcome.verdict is None else outcome.verdict.model_dump(mode="json")
     return NewLabel(
         key=key,

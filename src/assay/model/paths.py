@@ -1,4 +1,5 @@
-"""What a folder names lies in the folder: one that somebody sends must not draw other files in."""
+"""Paths of files that an evaluation folder names. They must be inside the folder: one that somebody
+sends must not pull in other files of this machine."""
 
 from __future__ import annotations
 
@@ -12,29 +13,32 @@ from pathlib import Path
 
 from assay.model.errors import SettingsError
 
-TRUSTED: ContextVar[tuple[Path, ...]] = ContextVar("TRUSTED", default=())
-"""Places outside of evaluation folders that the person who runs Assay has named."""
+TRUSTED_FOLDERS: ContextVar[tuple[Path, ...]] = ContextVar("TRUSTED", default=())
+"""Folders outside evaluation folders that the user has allowed (``--trust``)."""
 
-RESULTS = ("", "out", "dossier")
-"""Where results lie in what is given for them: an ``out/``, an evaluation folder, a release."""
+RESULT_FOLDERS = ("", "out", "dossier")
+"""Where results are, relative to a path that the user gives: an ``out/``, an evaluation folder, a
+release."""
 
 _WILD = re.compile(r"[*?[]")
 
 _PIECE = 16 << 20
-"""Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,
-and stand in the way of the others."""
+"""Bytes hashed at a time. With small pieces, a hashing thread would take Python's lock often and
+slow the others down."""
 
 
-def inside(folder: Path, name: Path | str, what: str) -> Path:
-    """The path of the file ``name``, relative to ``folder``. Raises SettingsError where it, or
-    what a link leads to, lies neither in the folder nor in a place that the person has named.
-    ``what`` begins the message: what it is that names the file."""
+def path_inside(folder: Path, name: Path | str, what: str) -> Path:
+    """The path of ``name`` relative to ``folder``.
+
+    Raises SettingsError if it, or the target of a link, is neither in the folder nor in a trusted
+    one. ``what`` begins the message: what names the file.
+    """
     path = folder / name
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a NUL
         raise SettingsError(f"{what} names no path: {error}.") from error
-    if any(map(real.is_relative_to, _places(folder))):
+    if any(map(real.is_relative_to, _allowed(folder))):
         return path
     raise SettingsError(
         f"{what} names {path}, which lies outside of the folder: {real}. Copy it into the folder, "
@@ -43,20 +47,21 @@ def inside(folder: Path, name: Path | str, what: str) -> Path:
     )
 
 
-def _places(folder: Path) -> Iterator[Path]:
-    """Where files may lie. What has no links in it lies below the folder as it is called only where
-    that has none either: to look for them in the folder too takes as long again."""
+def _allowed(folder: Path) -> Iterator[Path]:
+    """The folders that files may be in. The unresolved path comes first: it usually suffices, and
+    resolving links is slow."""
     yield folder.absolute()
-    yield from (place.resolve() for place in (folder, *TRUSTED.get()))
+    yield from (place.resolve() for place in (folder, *TRUSTED_FOLDERS.get()))
 
 
-def files_like(folder: Path, pattern: str, what: str) -> list[Path]:
-    """The files that ``pattern`` (``*``, ``?``, ``[…]``, and ``**`` for any folders), which is
-    relative to ``folder``, matches, sorted. Raises as :func:`inside` where a folder that is looked
-    into, or a file, lies elsewhere: a link to ``/`` must not have the machine searched; and where a
-    folder cannot be looked into, or a link leads to nothing (a disk that is not there): what is
-    missing must not be left out of an evaluation. A folder that several links lead to is looked
-    into once."""
+def matching_files(folder: Path, pattern: str, what: str) -> list[Path]:
+    """Sorted files that ``pattern`` matches (``*``, ``?``, ``[…]``, and ``**`` for any folders).
+
+    The pattern is relative to ``folder``. A folder that several links lead to is searched once.
+    Raises as :func:`path_inside` if a file or a folder to search lies elsewhere (a link to ``/``
+    must not have the whole machine searched), and if a folder cannot be read or a link is broken
+    (an unmounted disk): an evaluation must not silently leave files out.
+    """
     start = Path(pattern).anchor
     *parts, last = pattern[len(start) :].split("/")
     places = [Path(start)]
@@ -64,17 +69,17 @@ def files_like(folder: Path, pattern: str, what: str) -> list[Path]:
         places = list(_folders(folder, places, part, what))
     name = "*" if last == "**" else last
     files = sorted(file for place in places for file in _entries(folder, place, name, what))
-    # What was listed lies in a folder that is inside, and so does it, unless it is a link.
+    # An entry of a folder that was checked is inside too, unless it is a link.
     listed = _WILD.search(name) is not None
     return [
-        path if listed and not path.is_symlink() else inside(folder, file, what)
+        path if listed and not path.is_symlink() else path_inside(folder, file, what)
         for file in files
         if (path := folder / file).is_file()
     ]
 
 
 def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator[Path]:
-    """The folders, each once, that ``part`` of a pattern leads to from ``places``."""
+    """The folders, each once, to which one ``part`` of a pattern leads from ``places``."""
     waiting = list(places)
     if part != "**":
         waiting = [entry for place in places for entry in _entries(folder, place, part, what)]
@@ -85,27 +90,28 @@ def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator
             seen.add(real)
             yield place
             if part == "**":
-                # It grows while it is gone through: folders in folders, however deep.
+                # The list grows during iteration: subfolders at any depth.
                 waiting.extend(_entries(folder, place, "*", what))
 
 
 def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
-    """What ``part`` of a pattern matches in ``place``; all of them relative to ``folder``."""
+    """The entries of ``place`` that one ``part`` of a pattern matches; paths relative to
+    ``folder``."""
     names = [part]
     if _WILD.search(part) or not part.isascii():
-        path = inside(folder, place, what)
+        path = path_inside(folder, place, what)
         try:
-            there = sorted(os.listdir(path)) if path.is_dir() else []
+            entries = sorted(os.listdir(path)) if path.is_dir() else []
         except OSError as error:
             raise SettingsError(
                 f"{what}: {path} cannot be read: {error.strerror}. Check that you may."
             ) from error
         hidden = part.startswith(".")
-        # A Mac writes "ë" in a file's name as two characters, and nobody sees which it is.
+        # macOS writes "ë" in file names as two characters, which look the same.
         like = re.compile(fnmatch.translate(unicodedata.normalize("NFC", part)))
         names = [
             name
-            for name in there
+            for name in entries
             if (hidden or name[:1] != ".") and like.match(unicodedata.normalize("NFC", name))
         ]
     for name in names:
@@ -119,30 +125,32 @@ def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
 
 
 def check_file(path: Path, most: int | None, what: str) -> None:
-    """Raise SettingsError where ``path`` is no file that ends by itself (a pipe, a device: reading
-    it could wait forever), or is larger than ``most`` bytes. ``what`` begins the message."""
+    """Raise SettingsError unless ``path`` is a plain file of at most ``most`` bytes.
+
+    Reading a pipe or a device could wait forever. ``what`` begins the message.
+    """
     if not path.is_file():
         raise SettingsError(f"{what}: {path} is no plain file. Put a file in its place.")
     if most is not None and path.stat().st_size > most:
         raise SettingsError(f"{what}: {path} is larger than {most / 1e6:g} MB. Make it smaller.")
 
 
-Stamp = tuple[int, int] | None
-"""When a file was changed (nanoseconds), and its bytes; None where there is none."""
+FileStamp = tuple[int, int] | None
+"""A file's modification time (nanoseconds) and size; None if there is no file."""
 
 
-def file_stamp(path: Path) -> Stamp:
-    """What tells a file that is written anew from the one that was read."""
+def file_stamp(path: Path) -> FileStamp:
+    """A stamp that differs once the file is written anew."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    from hashlib import sha256  # noqa: PLC0415 (OpenSSL takes a while to load)
+    from hashlib import sha256  # noqa: PLC0415 (OpenSSL is slow to load)
 
     digest = sha256()
     with path.open("rb", buffering=0) as file:

@@ -1,4 +1,7 @@
-"""Questions that need not be asked, as a label of another task answers them (tasks.shared)."""
+"""Questions that need not be asked because a label of another task answers them.
+
+Which tasks answer each other is defined in :mod:`assay.tasks.shared`.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from assay.tasks.base import AnyTask
 from assay.tasks.shared import Source, sources
 
 
-def asked_under(task: AnyTask, request: Request) -> Request:
-    """The same question as ``task`` asks it, whose verdict tells the request's."""
-    return _under(next(one for one in sources(request.task) if one.task is task), request)
+def request_under(task: AnyTask, request: Request) -> Request:
+    """The same question under ``task``, whose verdict implies the request's."""
+    return _under(next(each for each in sources(request.task) if each.task is task), request)
 
 
 def _under(source: Source, request: Request) -> Request:
@@ -22,10 +25,10 @@ def _under(source: Source, request: Request) -> Request:
     return Request(source.task, unit, request.sample)
 
 
-def _asked_of(
+def _labels_elsewhere(
     ledger: Ledger, labeller: Labeller, requests: Mapping[str, Request]
 ) -> dict[str, list[tuple[Source, Label]]]:
-    """What the labeller said to those of ``requests`` (by key) under the tasks that tell theirs."""
+    """The labeller's labels of the same questions under other tasks, by key of the request."""
     known = ledger.tasks()
     tasks = {request.task.name: request.task for request in requests.values()}
     used = {
@@ -37,9 +40,9 @@ def _asked_of(
     if any(used.values()):
         for key, request in requests.items():
             for source in used[request.task.name]:
-                like = _under(source, request)
-                other = request_key(labeller, like)
-                asked.append((like.unit_hash, other))
+                under = _under(source, request)
+                other = request_key(labeller, under)
+                asked.append((under.unit_hash, other))
                 others.setdefault(other, []).append((key, source))
     found: dict[str, list[tuple[Source, Label]]] = {}
     for other, label in ledger.by_key(asked).items():
@@ -48,15 +51,17 @@ def _asked_of(
     return found
 
 
-def told_elsewhere(ledger: Ledger, labeller: Labeller, requests: Mapping[str, Request]) -> set[str]:
-    """Keys of the requests whose verdict a label by the same labeller under another task tells."""
+def answered_elsewhere(
+    ledger: Ledger, labeller: Labeller, requests: Mapping[str, Request]
+) -> set[str]:
+    """Keys of the requests that the same labeller has answered under another task."""
     return {
         key
-        for key, found in _asked_of(ledger, labeller, requests).items()
+        for key, labels in _labels_elsewhere(ledger, labeller, requests).items()
         if any(
             label.status is Status.OK
             and source.told(label, requests[key].task, requests[key].unit_hash) is not None
-            for source, label in found
+            for source, label in labels
         )
     }
 
@@ -64,11 +69,11 @@ def told_elsewhere(ledger: Ledger, labeller: Labeller, requests: Mapping[str, Re
 def left_open(
     ledger: Ledger, labeller: Labeller, requests: Mapping[str, Request]
 ) -> Mapping[tuple[str, str], int]:
-    """How many of the requests are asked although the labeller was asked something alike, by
-    (task, what its label leaves open)."""
+    """Count the requests that are asked although the labeller has answered a similar one, by (task,
+    what its label leaves open)."""
     return Counter(
         (requests[key].task.name, f"{label.task} was asked, and {source.leaves_open}")
-        for key, found in _asked_of(ledger, labeller, requests).items()
-        for source, label in found
+        for key, labels in _labels_elsewhere(ledger, labeller, requests).items()
+        for source, label in labels
         if label.status is Status.OK and source.leaves_open
     )
