@@ -236,7 +236,7 @@ def _remarks(one: Compared, policy: str) -> Iterator[str]:
         runs = one.matrix.runs_left_out
         yield (
             f"Runs left out because they have no score for any topic ({len(runs)}): "
-            f"{listed(runs, 10)}."
+            f"{joined(runs, 10)}."
         )
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")

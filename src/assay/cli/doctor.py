@@ -140,7 +140,7 @@ def _environment() -> Iterator[Check]:
     says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
     cure = "Needed for 'openai:' and 'anthropic:' labellers if their server asks for a key."
     yield Check("API keys", bool(names), says, cure, needed=False)
-    for name in filter(shadowed, known_entry_points()):
+    for name in filter(is_shadowed, known_entry_points()):
         says = "is never used, because Assay has a SPEC of that name."
         cure = "Ask the authors of that package to rename it."
         yield Check(f"entry point {name}", False, says, cure, needed=False)
@@ -229,7 +229,7 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
     try:
         reply = asyncio.run(ask())
     except TransportError as error:
-        says = f"does not answer: {told(error)}."
+        says = f"does not answer: {safe_text(error)}."
         return Check(what, False, says, "Check the address and that the server runs.")
     if (status := reply.status) in (401, 403):
         return Check(what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY.")

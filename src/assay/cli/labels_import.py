@@ -73,7 +73,7 @@ def _written(labels: Sequence[WrittenLabel]) -> Iterator[Table | str]:
     yield Table("Labels", ("of", "says", "over"), cells)
     for one in labels:
         if one.also:
-            yield f"{one.place} is identical to {listed(map(str, one.also), 8)}: one label for all."
+            yield f"{one.place} is identical to {joined(map(str, one.also), 8)}: one label for all."
 
 
 def _consequences(found: Consequences) -> Iterator[Table | str]:

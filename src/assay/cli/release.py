@@ -50,6 +50,6 @@ def release_command(
         found = release(opened, into, teams=teams, figures=figures, note=remark)
     said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
     if found.left_out:
-        said.append(f"Too large for the public page: {listed(found.left_out, 10)}.")
+        said.append(f"Too large for the public page: {joined(found.left_out, 10)}.")
     said.append(f"Seal (SHA-256 of the manifest): {found.seal}")
     present(lambda: found, [Paragraph(one) for one in said])

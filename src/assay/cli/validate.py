@@ -69,7 +69,7 @@ def _people(found: Validated) -> Iterator[Text | str]:
         yield Text(printable(said), style="green" if not one.errors else "bold")
     count, bad = len(found.report.files), found.faulty
     if count >= _SUMMED_UP:
-        so = f"; {len(bad)} to fix: {listed(bad, _SUMMED_UP)}" if bad else ""
+        so = f"; {len(bad)} to fix: {joined(bad, _SUMMED_UP)}" if bad else ""
         what = "faults" if found.strict else "errors"
         said = f"{count} files: {count - len(bad)} without {what}{so}."
         yield Text(printable(said), style="bold" if bad else "green")
