@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.api.opened import Opened
 from assay.formats.trec_rag_support import read_support
 from assay.judging.engine import judge as ask
 from assay.judging.engine import plan
@@ -488,7 +489,11 @@ def said_by(folder: Path, name: str, assigned: str, who: LabellerId | None = Non
 def test_people_who_disagree_on_nuggets_are_settled_as_on_anything_else(tmp_path: Path):
     folder = make(tmp_path / "e")
     judged(folder)
-    said_by(folder, "KIM", "support")
+    whole = Opened.open(folder)
+    with whole.ledger() as ledger:
+        asked = {one.unit_hash for one in whole.asked_of_people(ledger)}
+        said_by(folder, "KIM", "support")
+        assert {one.unit_hash for one in whole.asked_of_people(ledger)} == asked  # of LEE, too
     said_by(folder, "LEE", "not_support")
     assert values(scored(folder, "people"), "good")["all"] is not None  # the newest counts
     open_one = scored(folder, "adjudicated").findings.per_topic["good"]["all"]["2"]

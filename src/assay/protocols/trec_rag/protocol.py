@@ -154,7 +154,9 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
             mapping = walked("nugget mapping", MAPPING, nuggets, waits=plain.lacks("sub_narrative"))
             yield replace(mapping, repeats=True)
         if inputs.answers:
-            yield step("nugget assignment", ASSIGNMENT, assignment_requests)
+            assigned = step("nugget assignment", ASSIGNMENT, assignment_requests)
+            of_people = step("", ASSIGNMENT, partial(assignment_requests, by_people=True)).requests
+            yield replace(assigned, of_people=of_people)
 
 
 def _relevance(way: str, bank: Bank) -> Iterable[Request]:

@@ -62,18 +62,17 @@ class Responses:
         found = {} if given is None else {one.nugget.text: one.assigned for one in given.nuggets}
         return list(map(found.get, nuggets))
 
-    def requests(self, topic: str) -> Iterator[Request]:
+    def requests(self, topic: str, by_people: bool = False) -> Iterator[Request]:
         """What is asked of the answers to a topic: the nuggets that have no label yet, in windows,
         and the windows that were asked before as they were: these are known, or, where their label
-        failed, can be tried again. What a person labelled is asked no more, unless the machine's
-        labels do not count: what is asked is then of people, and done."""
+        failed, can be tried again. No machine is asked what a person labelled; ``by_people``, other
+        people are."""
         text = self.bank[topic].narrative
         nuggets = [one.nugget.text for one in self.bank[topic].nuggets or ()]
         answers = [one for one in self.bank.inputs.answers_to(topic) if one.sentences]
         if text is None:
             return
         known = self._known(answers, nuggets)
-        machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         for row, answer in enumerate(answers):
             columns = (nuggets, known.of(row), self._given(answer, nuggets))
             every = [one[:2] for one in zip(*columns, strict=True) if one[-1] is None]
@@ -83,7 +82,7 @@ class Responses:
             for nugget, said in every:
                 if said is None or said.number not in now:
                     missing.append(nugget)
-                elif not said.human or not machine_counts:
+                elif by_people or not said.human:
                     asked_before[said.unit] = self._labels.request(said, topic)
             window = self.bank.settings.assignment_window
             for unit in assignment_units(text, missing, answer.text, window=window):
@@ -163,9 +162,10 @@ class Responses:
         return np.where(stated[:, None], worth, 0.0)
 
 
-def assignment_requests(bank: Bank) -> Iterator[Request]:
+def assignment_requests(bank: Bank, *, by_people: bool = False) -> Iterator[Request]:
     """What is asked of every answer, topic by topic."""
-    return chain.from_iterable(map(Responses(bank).requests, bank.inputs.topics))
+    responses = Responses(bank)
+    return chain.from_iterable(responses.requests(one, by_people) for one in bank.inputs.topics)
 
 
 def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
