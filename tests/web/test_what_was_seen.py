@@ -105,6 +105,19 @@ def test_disagreements_wait_for_all_passes_and_a_settlement_is_none(desk):
     assert desk.state.unit(number).labelled == 2
 
 
+@pytest.mark.parametrize("desk", [4], indirect=True)
+def test_what_people_are_most_divided_on_is_settled_first(desk):
+    ann = desk.state.person("ANN", Role.ADJUDICATOR)
+    nearly, divided, *_ = units(desk)
+    for name, one, other in (
+        ("KIM", "YES", "YES"), ("LEE", "YES", "YES"), ("PAT", "YES", "NO"), ("JO", "NO", "NO"),
+    ):  # fmt: skip
+        give(desk, desk.state.person(name), nearly, one)
+        give(desk, desk.state.person(name), divided, other)
+    found = desk.next(ann, ENTAILMENT, "disagreements")
+    assert [one["unit"] for one in found] == [divided, nearly]
+
+
 def test_who_has_looked_at_others_labels_is_not_independent(desk):
     ann, kim = desk.state.person("ANN", Role.ADJUDICATOR), desk.state.person("KIM")
     first, second, *_ = units(desk)

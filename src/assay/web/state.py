@@ -348,6 +348,10 @@ _COUNTS = """(units.task, person) NOT IN (SELECT json_extract(out.value, '$[0]')
     FROM json_each((SELECT value FROM facts WHERE name = 'left out of tasks')) AS out
     JOIN people ON people.name = json_extract(out.value, '$[1]'))"""
 """No policy leaves out the person of a label."""
+_NEWEST = f"""FROM given AS newest WHERE unit = units.id AND mode != 'adjudication' AND {_COUNTS}
+    AND row = (SELECT MAX(row) FROM given WHERE unit = newest.unit
+        AND person = newest.person AND mode != 'adjudication')"""  # noqa: S608
+"""What each person said of a unit."""
 _OPEN = "labelled < passes"
 _QUEUES = {
     "open": (_OPEN, "place"),
@@ -367,12 +371,11 @@ _QUEUES = {
         "place",
     ),
     "disagreements": (
-        f"""labelled >= passes AND (SELECT COUNT(DISTINCT verdict) FROM given AS newest
-            WHERE unit = units.id AND mode != 'adjudication' AND {_COUNTS}
-                AND row = (SELECT MAX(row) FROM given WHERE unit = newest.unit
-                    AND person = newest.person AND mode != 'adjudication')) > 1
+        f"""labelled >= passes AND (SELECT COUNT(DISTINCT verdict) {_NEWEST}) > 1
             AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",  # noqa: S608
-        "(SELECT at FROM asides WHERE unit = units.id AND person = :me AND kind = 'later'), place",
+        # What was put off is last; what the fewest agree on is first.
+        f"""(SELECT at FROM asides WHERE unit = units.id AND person = :me AND kind = 'later'),
+            (SELECT COUNT(*) {_NEWEST} GROUP BY verdict ORDER BY 1 DESC LIMIT 1), place""",  # noqa: S608
     ),
 }
 """Which units are in a queue, and in which order."""
