@@ -12,6 +12,7 @@ import pytest
 
 from assay.api.opened import Opened
 from assay.api.trust import draw_for_people
+from assay.model.errors import SettingsError
 from assay.model.labels import mode_of
 from assay.web import desk as module
 from assay.web import live, state
@@ -374,6 +375,15 @@ def test_units_are_taken_up_at_once_again_after_a_busy_moment(tmp_path):
         assert bench.desk.sync_takes < 600.0
     finally:
         bench.stop()
+
+
+def test_people_are_asked_under_the_tasks_alone_that_the_folder_names(desk_of):
+    desk = desk_of('[ui]\ntasks = ["entailment"]')
+    assert set(desk.tasks) == {ENTAILMENT} == {one.task for one in desk.state.units("WHERE wanted")}
+    ann = desk.state.person("ANN")
+    assert buttons(desk, ann) == [ENTAILMENT, f"{ENTAILMENT}?queue=widest"]
+    with pytest.raises(SettingsError, match=r"under entailments here\. There are: r2c2\.dialogue"):
+        desk_of('[ui]\ntasks = ["entailments"]', "other")
 
 
 def test_disagreements_are_settled_without_names(desk_of):

@@ -113,11 +113,13 @@ class LedgerSection(_Section):
 
 
 class UiSection(_Section):
-    """``[ui]``: the workbench. ``overlap`` is the share of units that ``passes`` people label; all
+    """``[ui]``: the workbench. ``tasks`` are those that people are asked under, all where there are
+    none. ``overlap`` is the share of units that ``passes`` people label; all
     others one labels. Units lie in an order that ``seed`` draws. ``topics`` says of people which
     topics alone they are given, and nobody of whom it says none. ``gold`` is whose labels are the
     right ones in training. ``keys`` are keys of commands by name."""
 
+    tasks: list[str] = Field(default_factory=list)
     seed: int = Field(1, ge=0)
     passes: int = Field(1, ge=1, le=100)
     overlap: float = Field(1.0, ge=0, le=1)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 
 import orjson
 
@@ -15,7 +15,9 @@ from assay.api.opened import Opened
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
+from assay.model.wording import listing
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
@@ -30,7 +32,7 @@ class Asked:
     """What an opened folder asks, read with a ledger. ``guidelines`` are texts by task. ``rests``
     names, for each task whose units labels open, the tasks of the steps before it, whose labels its
     units may tell, and ``tells`` the task whose labels they surely tell. Raises SettingsError where
-    a guideline lies elsewhere."""
+    a guideline lies elsewhere, or nothing is asked under a task that ``[ui]`` names."""
 
     opened: Opened
     ledger: Ledger
@@ -43,7 +45,15 @@ class Asked:
         parts = self.opened.parts.values()
         steps = [step for one in parts for step in one.steps]
         by_hand = [task for one in parts for task in one.tasks if task.by_people]
-        self.tasks = {one.name: one for one in (*(step.task for step in steps), *by_hand)}
+        every = {one.name: one for one in (*(step.task for step in steps), *by_hand)}
+        chosen = {one: _tasks_named(one, every) for one in self._ui.tasks}
+        if strange := [one for one, found in chosen.items() if not found]:
+            raise SettingsError(
+                f"[ui] tasks: people are asked nothing under {listing(strange)} here. There are: "
+                f"{', '.join(every)}."
+            )
+        names = set(chain.from_iterable(chosen.values())) or every
+        self.tasks = {name: task for name, task in every.items() if name in names}
         self.rests = {
             step.task.name: list(
                 dict.fromkeys(one.task.name for one in part.steps[:at] if one.task != step.task)
@@ -55,7 +65,10 @@ class Asked:
         self.tells = {
             step.task.name: step.assumed.of.name
             for step in steps
-            if step.waits and step.assumed is not None and step.assumed.of != step.task
+            if step.waits
+            and step.assumed is not None
+            and step.assumed.of != step.task
+            and step.assumed.of.name in self.tasks
         }
         self.guidelines = {name: guideline(self.opened, one) for name, one in self.tasks.items()}
 
@@ -80,6 +93,8 @@ class Asked:
     def units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
         """Task, hash, topic, place, content and passes of every unit that is asked about now."""
         for request in self.opened.asked_of_people(self.ledger):
+            if request.task.name not in self.tasks:
+                continue
             unit, content = request.unit_hash, request.content
             said = (str(content[one]) for one in forms.QUERY_FIELDS if one in content)
             topic = request.topic or next(said, "")
@@ -150,6 +165,11 @@ class Asked:
             if book is not None and task in book.configured:
                 return book.configured[task]
         return None
+
+
+def _tasks_named(name: str, tasks: Iterable[str]) -> list[str]:
+    """Those of some tasks that have a name, whole or without the protocol's."""
+    return [task for task in tasks if name in (task, task.rpartition(".")[2])]
 
 
 def _chance(seed: int, *what: str) -> int:
