@@ -12,7 +12,7 @@ import pytest
 
 from assay.api.people import people_of
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.people_doubts import of_guidelines, of_places
+from assay.protocols.people_doubts import of_copies, of_guidelines, of_places
 from assay.protocols.people_parts import in_words
 from assay.statistics.agreement import agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
@@ -106,7 +106,7 @@ def test_topics_of_what_people_disagree_on_are_known_under_every_policy(assay, l
     assert in_words(alone[0].alpha) in (folder / "out" / "report.html").read_text("utf-8")
 
 
-def test_whoever_goes_by_the_place_is_told_of_and_a_guideline_that_changed():
+def test_whoever_goes_by_the_place_or_copies_is_told_of_and_a_guideline_that_changed():
     """Among labels on two sides, which half of the people see the other way round."""
     given = []
     for unit in range(16):
@@ -131,6 +131,10 @@ def test_whoever_goes_by_the_place_is_told_of_and_a_guideline_that_changed():
     assert [*of_guidelines(given)] == []
     plain = [one._replace(detail={}) for one in given]  # from a file: nobody knows
     assert of_places(PREFERENCE, plain) == ([], [])
+    told = "CAT and KIM labelled 16 units at the same moments: one copied the other."
+    assert [*of_copies(given)] == [told]
+    assert [*of_copies([one._replace(created=one.labeller.name) for one in given])] == []
+    assert [*of_copies(plain)] == []  # in a file all have one moment
 
 
 def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):

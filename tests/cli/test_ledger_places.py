@@ -228,6 +228,11 @@ def test_who_said_otherwise_later_is_told_of(assay, slide, tmp_path):
     done = assay("labels", "merge", slide, tmp_path / "b")
     assert "1 label added" in done.stdout
     assert "1 of them now count" in done.stdout
+    assert "1 of them are by human:KIM, on units that human:KIM has labelled here." in done.stdout
+    with Ledger.open(slide / "labels.sqlite") as ledger, Ledger.open(tmp_path / "c") as later:
+        later.copy_from(ledger)
+        later.add([said_by(kim, TASK, unit, {"entailed": True, "reason": "again"})])
+    assert "are by" not in assay("labels", "merge", slide, tmp_path / "c").stdout  # it goes on
 
 
 def test_a_copy_grows_with_its_original_and_with_nothing_else(assay, tmp_path, on_postgres):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -306,6 +307,12 @@ def _merged(done: tuple[str, Merged]) -> str:
         told += (
             f" {one.later:,} of them now count although the same person has given another label "
             "later: the label added last counts."
+        )
+    for who, count in one.namesakes.items():
+        told += (
+            f" {count:,} of them are by {who}, on units that {who} has labelled here. If these are "
+            f"two people, give one another name first: 'assay labels copy {shlex.quote(name)} "
+            f"NEW.sqlite --rename {shlex.quote(who)}=human:OTHER'."
         )
     if one.second:
         paid = f", for ${one.cost:.4f} more" if one.cost else ""

@@ -3,6 +3,7 @@ and to an empty one, under other names of people."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice
@@ -20,14 +21,16 @@ _AT_ONCE = 5000  # labels that are written together
 
 class Merged(NamedTuple):
     """How many labels and draws were ``added``, how many were ``known``; how many of the added
-    count as a person's newest word although the same person has ``later`` said otherwise; and how
-    many are ``second`` answers of a labeller to a question that it had answered already, at a
+    count as a person's newest word although the same person has ``later`` said otherwise; how many
+    are by people (``namesakes``) on units that people of these names had labelled elsewhere; and
+    how many are ``second`` answers of a labeller to a question that it had answered already, at a
     ``cost`` in US dollars as far as that is known."""
 
     added: int
     known: int
     draws: int
     later: int
+    namesakes: Mapping[str, int]
     second: int
     cost: float
 
@@ -38,6 +41,7 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     target.checked()
     source.checked()
     added, known, later, second, cost = 0, 0, 0, 0, 0.0
+    namesakes = Counter[str]()
     labels = with_progress(source.labels(), "labels merged", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
@@ -49,12 +53,17 @@ def merge(target: Ledger, source: Ledger) -> Merged:
         new = set(target.add(_as_it_is(one, contents[one.unit]) for one in wanted))
         added, known = added + len(new), known + len(some) - len(new)
         later += sum(one.uid in new and _overtaken(one, said) for one in some)
+        theirs = {one.uid for one in source.of_units({one.unit for one in some})} if said else set()
+        for one in some:
+            before = said.get((one.unit, one.labeller.name), ())
+            if one.uid in new and any(own.uid not in theirs for own in before):
+                namesakes[one.labeller.name] += 1
         for one in some:
             if one.uid in new and answered.get(one.key) is Status.OK:
                 second, cost = second + 1, cost + (one.cost or 0.0)
     draws = sum(map(target.add_draw, source.draws()))
     target.checked()
-    return Merged(added, known, draws, later, second, cost)
+    return Merged(added, known, draws, later, namesakes, second, cost)
 
 
 def check_names(source: Ledger, names: Mapping[str, str]) -> None:

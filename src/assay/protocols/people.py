@@ -26,7 +26,7 @@ from assay.model.labels import (
 )
 from assay.page.parts import Table
 from assay.protocols.members import coded
-from assay.protocols.people_doubts import doubts_of, of_guidelines, of_places
+from assay.protocols.people_doubts import doubts_of, of_copies, of_guidelines, of_places
 from assay.protocols.places import UsedLabels
 from assay.protocols.unit_labels import UnitLabels
 from assay.statistics.agreement import Estimate, agree, alpha_estimate, cohen_kappa
@@ -168,7 +168,7 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
                 doubts, notes = of_places(known[name], given)
                 yield replace(
                     all_said,
-                    doubts=(*all_said.doubts, *doubts),
+                    doubts=(*all_said.doubts, *doubts, *of_copies(given)),
                     notes=(*all_said.notes, *notes, *of_guidelines(given)),
                 )
 

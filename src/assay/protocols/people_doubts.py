@@ -47,6 +47,19 @@ def doubts_of(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -
             yield f"{who.name} took {who.seconds:.1f} s for a label, others {median(rest):.1f} s."
 
 
+def of_copies(given: Sequence[Label]) -> Iterator[str]:
+    """Who has the labels of somebody else under another name: no two people label the same unit in
+    the same microsecond."""
+    at_once: dict[tuple[str, str], set[str]] = {}
+    for one in given:
+        if WORKBENCH in one.detail:
+            who = one.labeller.name.removeprefix("human:")
+            at_once.setdefault((one.unit, one.created), set()).add(who)
+    pairs = Counter(tuple(sorted(who)) for who in at_once.values() if len(who) > 1)
+    for who, n in sorted(pairs.items()):
+        yield f"{listing(who)} labelled {n} units at the same moments: one copied the other."
+
+
 def of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:
     """Who chose by the place, and how often people chose what they saw first, where a task sets two
     things beside each other."""
