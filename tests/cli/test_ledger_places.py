@@ -298,6 +298,15 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
     assert "not there yet" in assay(
         "labels", "copy", file, copy, "--rename", "human:kim@x=human:P1"
     ).stderr  # fmt: skip
+    gone = tmp_path / "d.sqlite"
+    done = assay("labels", "copy", file, gone, "--without", "human:kim@x")
+    assert "2 labels copied; 2 in the copy" in done.stdout
+    assert b"kim@x" not in gone.read_bytes()
+    with Ledger.open(gone) as ledger:
+        assert [one.labeller for one in ledger.labels()] == [machine.labeller, lee]
+        assert ledger.draws() == [draw]
+    done = assay("labels", "copy", file, tmp_path / "e.sqlite", "--without", "human:kim")
+    assert "human:kim gave no label" in done.stderr
     with Ledger.open(file) as ledger:
         ledger.add([said(person("human:KIM@X"), True)])
     joined = tmp_path / "c.sqlite"  # another spelling is the same person, whose words stay

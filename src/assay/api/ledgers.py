@@ -83,21 +83,30 @@ def merge_ledgers(
 
 
 def copy_ledger(
-    source: str, target: str, told: ProgressCallback = no_progress, *, renames: Sequence[str] = ()
+    source: str,
+    target: str,
+    told: ProgressCallback = no_progress,
+    *,
+    renames: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> tuple[int, Head]:
     """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
     earlier copy; ``told`` hears how it goes on. ``renames``, each as ``human:NAME=human:OTHER``,
-    have people under other names in the copy (:func:`renamed`). Returns how many labels were
-    written and the head of the copy. Raises LedgerError where the other holds something else."""
+    have people under other names in the copy, which lacks the labels of people ``without`` whom it
+    is to be (:func:`renamed`). Returns how many labels were written and the head of the copy.
+    Raises LedgerError where the other holds something else."""
     names = dict(map(_rename, renames))
+    left_out = {person(name).name for name in without}
     places = place_named(source), place_named(target)
     if _same(*places):
         raise SettingsError(f"{source} and {target} are the same ledger.")
     with Ledger.open(places[0], create=False) as one:
-        check_names(one, names)
+        check_names(one, names, left_out)
         with Ledger.open(places[1]) as other:
             one.told = other.told = told
-            return renamed(other, one, names) if names else other.copy_from(one), other.head()
+            if names or left_out:
+                return renamed(other, one, names, left_out), other.head()
+            return other.copy_from(one), other.head()
 
 
 def _rename(text: str) -> tuple[str, str]:

@@ -311,8 +311,9 @@ def _merged(done: tuple[str, Merged]) -> str:
     for who, count in one.namesakes.items():
         told += (
             f" {count:,} of them are by {who}, on units that {who} has labelled here. If these are "
-            f"two people, give one another name first: 'assay labels copy {shlex.quote(name)} "
-            f"NEW.sqlite --rename {shlex.quote(who)}=human:OTHER'."
+            "two people, merge again into a ledger without these labels, one of the two renamed: "
+            f"'assay labels copy {shlex.quote(name)} NEW.sqlite --rename "
+            f"{shlex.quote(who)}=human:OTHER'."
         )
     if one.second:
         paid = f", for ${one.cost:.4f} more" if one.cost else ""
@@ -338,16 +339,23 @@ def copy_command(
             metavar="human:NAME=human:OTHER",
         ),
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        Option("Leave out a person's labels in the copy; repeatable.", metavar="human:NAME"),
+    ] = None,
 ) -> None:
     """Copy a ledger from a file to PostgreSQL, or back: every label with its id, number and digest.
 
     Exports of both are byte-identical, and manifests made from one are valid for the other. If TO
     is an earlier copy, only newer labels are written; any other ledger is left unchanged. With
-    --rename, the copy is a separate ledger in which people have other names.
+    --rename or --without, the copy is a separate ledger in which people have other names, or are
+    left out.
     """
     with going() as shown:
-        added, head = copy_ledger(source, target, shown.at, renames=renames or ())
-    there = f"{head.labels:,} in {'the copy' if renames else 'both'}, head {head.digest.hex()}"
+        people = {"renames": renames or (), "without": without or ()}
+        added, head = copy_ledger(source, target, shown.at, **people)
+    place = "the copy" if any(people.values()) else "both"
+    there = f"{head.labels:,} in {place}, head {head.digest.hex()}"
     said = f"{counted(added, 'label')} copied; {there}."
     present(lambda: {"copied": added, **head.in_manifest()}, [said])
 

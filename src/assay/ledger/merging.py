@@ -66,25 +66,27 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     return Merged(added, known, draws, later, namesakes, second, cost)
 
 
-def check_names(source: Ledger, names: Mapping[str, str]) -> None:
-    """Raise LedgerError where nobody in ``source`` has such a name, or somebody else has or gets
-    the new one. Whose name is the same in another spelling is nobody else."""
+def check_names(source: Ledger, names: Mapping[str, str], left_out: Set[str]) -> None:
+    """Raise LedgerError where nobody in ``source`` has such a name, or is to be ``left_out``, or
+    somebody else has or gets the new one. Whose name is the same in another spelling is nobody
+    else."""
     people = {who.name for who in source.labellers().values() if who.is_human}
+    for name in sorted({*names, *left_out} - people):
+        there = joined(sorted(people)) or "nobody"
+        raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
     for name, other in names.items():
-        if name not in people:
-            there = joined(sorted(people)) or "nobody"
-            raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
         others = {one for one in people - {name} if not spelt_alike(name, [one])}
         got = {names[one] for one in others & names.keys()}
         if other in others | got or spelt_alike(other, others | got):
             raise LedgerError(f"{source.name}: {other} is somebody else there. Take another name.")
 
 
-def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
-    """Write what ``source`` holds into ``target``, which is empty, and return how many labels those
-    are: people in ``names`` have the other name there, and, unless that is the same in another
-    spelling, their labels no reasons, which they wrote. Ids that hang on a name are made anew
-    wherever they stand. Raises LedgerError where the source is not as it was written."""
+def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: Set[str]) -> int:
+    """Write what ``source`` holds into ``target``, which is empty, but for the labels of people who
+    are ``left_out``, and return how many labels those are: people in ``names`` have the other name
+    there, and, unless that is the same in another spelling, their labels no reasons, which they
+    wrote. Ids that hang on a name are made anew wherever they stand. Raises LedgerError where the
+    source is not as it was written."""
     source.checked()
     if target.size():
         raise LedgerError(f"{target.name} holds labels: copy into a ledger that is not there yet.")
@@ -97,7 +99,8 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
             return [under_new_names(one) for one in value]
         return anew.get(value, value) if isinstance(value, str) else value
 
-    labels = with_progress(source.labels(), "labels copied", source.size(), target.told)
+    stay = (one for one in source.labels() if one.labeller.name not in left_out)
+    labels = with_progress(stay, "labels copied", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents, new = source.contents({one.unit for one in some}), []
         for one in some:

@@ -56,8 +56,8 @@ def of_copies(given: Sequence[Label]) -> Iterator[str]:
             who = one.labeller.name.removeprefix("human:")
             at_once.setdefault((one.unit, one.created), set()).add(who)
     pairs = Counter(tuple(sorted(who)) for who in at_once.values() if len(who) > 1)
-    for who, n in sorted(pairs.items()):
-        yield f"{listing(who)} labelled {n} units at the same moments: one copied the other."
+    for copied, n in sorted(pairs.items()):
+        yield f"{and_list([*copied])} labelled {n} units at the same moments: one copied the other."
 
 
 def of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:

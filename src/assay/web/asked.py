@@ -17,7 +17,7 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
-from assay.model.wording import listing
+from assay.model.wording import and_list
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
@@ -49,7 +49,7 @@ class Asked:
         chosen = {one: _tasks_named(one, every) for one in self._ui.tasks}
         if strange := [one for one, found in chosen.items() if not found]:
             raise SettingsError(
-                f"[ui] tasks: people are asked nothing under {listing(strange)} here. There are: "
+                f"[ui] tasks: people are asked nothing under {and_list(strange)} here. There are: "
                 f"{', '.join(every)}."
             )
         names = set(chain.from_iterable(chosen.values())) or every
