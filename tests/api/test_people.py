@@ -65,7 +65,7 @@ def test_the_one_who_errs_is_found(assay, labelled):
     assert found["consensus"] == {"no": 90 - yes, "yes": yes}
     shown = assay("labels", "people", folder).stdout
     assert "answer: correct" in shown
-    assert f"The model's labels: no {90 - yes}, yes {yes}; not that of most" in " ".join(
+    assert f"The model's labels: no {90 - yes}, yes {yes}; they differ from what most" in " ".join(
         shown.split()
     )
     rows = assay("labels", "people", folder, "--csv").stdout.splitlines()
