@@ -42,7 +42,7 @@ def test_by_hand() -> None:
     precision, recall = abstention(BY_HAND)
     assert precision == Range.certain(1 / 2)
     assert recall == Range.certain(1 / 2)
-    assert BY_HAND.tried() == [0, 1, 2, 3, 5]
+    assert BY_HAND.attempted() == [0, 1, 2, 3, 5]
     points = {point.threshold: point for point in sweep(BY_HAND)}
     assert tuple(points) == THRESHOLDS
     as_it_is = points[0.0]
@@ -116,7 +116,7 @@ def completions(given_answers: Answers) -> list[Answers]:
             done[open_verdicts] = verdicts
             found.append(
                 Answers(
-                    given_answers.p, done, refused, given_answers.given, given_answers.to_refuse
+                    given_answers.p, done, refused, given_answers.present, given_answers.to_refuse
                 )
             )
     return found

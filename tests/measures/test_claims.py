@@ -14,7 +14,7 @@ from assay.measures.claims import (
     REFERENCE_CELLS,
     ClaimLabels,
     answer_scores,
-    any_of,
+    any_yes,
     average_precision,
     f1,
     reference_scores,
@@ -38,7 +38,7 @@ def labels_of(e, c, r=(), u=(), passages: int = 0) -> ClaimLabels:
         np.array([*c], dtype=float),
         table,
         np.array([*u], dtype=float),
-        any_of(table.T),
+        any_yes(table.T),
     )
 
 

@@ -13,7 +13,7 @@ from assay.formats.rubrics import read_graded_answers, write_rubrics
 from assay.formats.trec_rag_nuggets import read_nuggets
 from assay.measures.ranges import Range
 from assay.measures.rubrics import RUBRIC_MEASURES, rubric_score, unmet
-from assay.measures.rubrics import Failed as Failed
+from assay.measures.rubrics import FailedCriteria as FailedCriteria
 from assay.model.rubrics import MANDATORY, GradedAnswer, GradedCriterion, Met, rubric_of_nuggets
 from assay.model.wording import counted, joined
 from assay.protocols.sheets import Sheet, Topics, Values
@@ -29,7 +29,7 @@ class Rubric(NamedTuple):
     """How graded answers are scored: what of ``failed`` criteria, whether scores of topics are
     ``clipped`` to 0, and whether each axis has a score too."""
 
-    failed: Failed = "out"
+    failed: FailedCriteria = "out"
     clipped: bool = False
     axes: bool = False
 

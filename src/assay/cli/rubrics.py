@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
+from assay.api.rubrics import FailedCriteria, Rubric, rubric_scores, rubrics_of_nuggets
 from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, put, remark
 from assay.cli.support import TopicsOption, show
 from assay.model.options import Argument, Option
@@ -25,7 +25,7 @@ def score_command(
         Argument("GRADED...", "Graded answers of RAGDoll or ResearchRubrics, JSON Lines."),
     ],
     failed: Annotated[
-        Failed,
+        FailedCriteria,
         Option(
             "A criterion whose judging failed is left 'out' of the score, counts as 'zero', or "
             "turns the score into a 'range'."

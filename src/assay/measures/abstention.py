@@ -1,16 +1,15 @@
-"""Declining to answer: how rightly a run does it, and what it would gain by doing it more often.
+"""Abstention: how well a run declines to answer, and what it would gain by declining more often.
 
-Let D be the questions that a run declines and S those that are to be declined. *Abstention
-precision* is |D ∩ S| / |D|, *abstention recall* |D ∩ S| / |S|; each is undefined where what it
-divides by is 0. (Wen et al., "Know Your Limits", TACL 2025, section on evaluation; El-Yaniv &
-Wiener, JMLR 11, 2010, for what follows.)
+Let D be the questions that a run declines, and S those that should be declined. *Abstention
+precision* is |D ∩ S| / |D|, *abstention recall* |D ∩ S| / |S|; each is undefined if its denominator
+is 0. (Wen et al., "Know Your Limits", TACL 2025, section on evaluation.)
 
-The *threshold sweep* asks what a run would have come to had it declined every answer of a
-confidence below t (spec/r2c2.md, step 5). What it withholds then counts as any refusal: wrong, or
-right where the question is in S, at the confidence that it has. Of what it withholds the share that
-is wrong is the precision of the threshold, and of what is wrong the share that it withholds its
-recall: there it is known what the answer would have been. Everything that hangs on missing labels
-is a :class:`~assay.measures.ranges.Range`.
+The *threshold sweep* computes what a run would have scored if it had declined every answer with a
+confidence below t (docs/r2c2.md, step 5; El-Yaniv & Wiener, JMLR 11, 2010). An answer withheld
+counts like any refusal: right if the question is in S, otherwise wrong, at the confidence that it
+has. The precision of a threshold is the share of the withheld answers that are wrong; its recall is
+the share of the wrong answers that are withheld. Values that depend on missing labels are a
+:class:`~assay.measures.ranges.Range`.
 """
 
 from __future__ import annotations
@@ -25,45 +24,45 @@ from assay.measures.confidence_ranges import accuracy_and_hmr
 from assay.measures.ranges import OPEN, Range
 
 THRESHOLDS = tuple(step / 10 for step in range(11))
-"""Confidences below which a sweep declines."""
+"""The thresholds of a sweep."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A run's answers, question by question, as arrays of one length.
+    """A run's answers as arrays with one entry per question.
 
-    ``p`` are confidences from 0 to 1; ``correct`` and ``refused`` are 1, 0, or NaN if nobody
-    knows; ``given`` says which questions the run has an answer to, ``to_refuse`` which are to be
-    declined. Of a question without an answer nothing else counts.
+    ``p``: confidences from 0 to 1. ``correct``, ``refused``: 1, 0, or NaN if unknown. ``present``:
+    whether the run has an answer; if not, the three before mean nothing. ``to_refuse``: whether
+    the question should be declined.
     """
 
     p: Floats
     correct: Floats
     refused: Floats
-    given: Bools
+    present: Bools
     to_refuse: Bools
 
-    def only(self, places: Sequence[int]) -> Answers:
-        """Those to some questions, by their places."""
-        at = np.array(places, dtype=np.intp)
-        return Answers(**{name: values[at] for name, values in vars(self).items()})
+    def only(self, questions: Sequence[int]) -> Answers:
+        """The answers to some questions, selected by index."""
+        chosen = np.array(questions, dtype=np.intp)
+        return Answers(**{name: values[chosen] for name, values in vars(self).items()})
 
-    def tried(self) -> list[int]:
-        """The places of the questions that were answered, or rightly declined; what may decline or
-        not is among them."""
-        declined = (self.refused == 1) & ~(self.correct == 1)
-        return np.flatnonzero(self.given & ~declined).tolist()
+    def attempted(self) -> list[int]:
+        """The indices of the questions that were answered or rightly declined. Answers that may or
+        may not be refusals are included."""
+        wrongly_declined = (self.refused == 1) & ~(self.correct == 1)
+        return np.flatnonzero(self.present & ~wrongly_declined).tolist()
 
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A run that declines every answer of a confidence below ``threshold``.
+    """What a run would score if it declined every answer with a confidence below ``threshold``.
 
-    ``withheld`` is how many answers that takes away, ``coverage`` the share of all questions that
-    are still answered. ``accuracy`` and ``hmr`` are over all questions, those ``attempted`` over
-    what is answered or rightly declined (None if that is nothing). ``precision`` is the share of
-    the withheld answers that are wrong (None if none is withheld), ``recall`` the share of the
-    wrong answers that are withheld (None if none is wrong).
+    ``withheld``: how many answers are thereby declined. ``coverage``: the share of all questions
+    still answered. ``accuracy`` and ``hmr`` are over all questions, ``attempted_…`` over those
+    answered or rightly declined (None if there are none). ``precision``: the share of the withheld
+    answers that are wrong (None if none is withheld). ``recall``: the share of the wrong answers
+    that are withheld (None if none is wrong).
     """
 
     threshold: float
@@ -79,60 +78,65 @@ class SweepPoint:
 
 def abstention(answers: Answers) -> tuple[Range | None, Range | None]:
     """Abstention precision and recall."""
-    refused, right = answers.refused[answers.given], answers.to_refuse[answers.given]
+    refused, to_refuse = answers.refused[answers.present], answers.to_refuse[answers.present]
     unknown = np.isnan(refused)
-    hits = int(((refused == 1) & right).sum())
-    misses = int(((refused == 1) & ~right).sum())
-    maybe_hits, maybe_misses = int((unknown & right).sum()), int((unknown & ~right).sum())
-    wanted = int(answers.to_refuse.sum())
-    recall = Range(hits / wanted, (hits + maybe_hits) / wanted) if wanted else None
+    hits = int(((refused == 1) & to_refuse).sum())
+    misses = int(((refused == 1) & ~to_refuse).sum())
+    maybe_hits, maybe_misses = int((unknown & to_refuse).sum()), int((unknown & ~to_refuse).sum())
+    total = int(answers.to_refuse.sum())
+    recall = Range(hits / total, (hits + maybe_hits) / total) if total else None
     return _share(hits, misses, maybe_hits, maybe_misses), recall
 
 
 def sweep(answers: Answers, thresholds: Sequence[float] = THRESHOLDS) -> list[SweepPoint]:
-    """What the run would come to at each threshold. No answers at all give no points."""
+    """The scores at each threshold; an empty list if there are no questions."""
     if not len(answers.p):
         return []
     return [_point(answers, threshold) for threshold in thresholds]
 
 
 def _point(answers: Answers, threshold: float) -> SweepPoint:
-    given, n = answers.given, len(answers.p)
-    below = given & (answers.p < threshold)
-    answered = given & (answers.refused != 1)  # as far as is known
-    withheld, standing = below & answered, answered & ~below
-    sure = standing & (answers.refused == 0)
+    present, n = answers.present, len(answers.p)
+    below = present & (answers.p < threshold)
+    answered = present & (answers.refused != 1)  # for some of these it is unknown
+    withheld, kept = below & answered, answered & ~below
+    surely_kept = kept & (answers.refused == 0)
     correct = np.where(below, answers.to_refuse, answers.correct).astype(np.float64)
 
-    left_out = int((~given).sum())
-    accuracy, hmr = accuracy_and_hmr(answers.p[given], correct[given], left_out=left_out)
-    # What may decline may be no attempt: its correctness is then as good as unknown.
-    open_too = np.where(standing & ~sure, np.nan, correct)
-    tried = given & (standing | (correct != 0))
+    left_out = int((~present).sum())
+    accuracy, hmr = accuracy_and_hmr(answers.p[present], correct[present], left_out=left_out)
+    # An answer that may be a refusal may be no attempt, so its correctness counts as unknown.
+    correct_if_attempted = np.where(kept & ~surely_kept, np.nan, correct)
+    attempted = present & (kept | (correct != 0))
     attempted_accuracy = attempted_hmr = None
-    if tried.any():
-        attempted_accuracy, attempted_hmr = accuracy_and_hmr(answers.p[tried], open_too[tried])
+    if attempted.any():
+        attempted_accuracy, attempted_hmr = accuracy_and_hmr(
+            answers.p[attempted], correct_if_attempted[attempted]
+        )
     wrong, unknown = answers.correct == 0, np.isnan(answers.correct)
-    hits, maybe = int((withheld & wrong).sum()), int((withheld & unknown).sum())
-    taken = int(withheld.sum())
+    hits, maybe_hits = int((withheld & wrong).sum()), int((withheld & unknown).sum())
+    withheld_count = int(withheld.sum())
+    precision = None
+    if withheld_count:
+        precision = Range(hits / withheld_count, (hits + maybe_hits) / withheld_count)
     return SweepPoint(
         threshold,
-        taken,
-        Range(int(sure.sum()) / n, int(standing.sum()) / n),
+        withheld_count,
+        Range(int(surely_kept.sum()) / n, int(kept.sum()) / n),
         accuracy,
         hmr,
         attempted_accuracy,
-        # Without an answer HMR may be less than with it, be it right or wrong.
-        OPEN if (standing & ~sure).any() else attempted_hmr,
-        Range(hits / taken, (hits + maybe) / taken) if taken else None,
-        _share(hits, int((standing & wrong).sum()), maybe, int((standing & unknown).sum())),
+        # Removing an answer can lower HMR below what it is with the answer, whether right or wrong.
+        OPEN if (kept & ~surely_kept).any() else attempted_hmr,
+        precision,
+        _share(hits, int((kept & wrong).sum()), maybe_hits, int((kept & unknown).sum())),
     )
 
 
 def _share(hits: int, misses: int, maybe_hits: int, maybe_misses: int) -> Range | None:
-    """hits / (hits + misses), where further ones may be hits or else do not count, and others
-    misses or else do not count. None if nothing counts in any case; where nothing may count,
-    the ends are those of the other cases."""
+    """The range of hits / (hits + misses). Each of ``maybe_hits`` may be a hit or not count at all,
+    and each of ``maybe_misses`` a miss or not count. None if there are none of the four.
+    Completions in which nothing counts are disregarded."""
     low, high = hits + misses + maybe_misses, hits + misses + maybe_hits
     if not low and not high:
         return None

@@ -1,8 +1,8 @@
-"""Is an extracted answer the gold answer? The answer-checking rule of EXAM++ (section 4.2.1).
+"""Whether an extracted answer is correct: the answer-checking rule of EXAM++ (section 4.2.1).
 
-Both are normalised by lower-casing, stop-word removal and stemming; they match where their edit
-distance is *less than* 20 % of the longer one's length. Expressions of unanswerability and
-ill-formed answers never match.
+The answer and the gold answer are lower-cased, stop words are removed and words stemmed. They match
+if their edit distance is *less than* 20 % of the length of the longer one. Expressions of
+unanswerability and ill-formed answers never match.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ UNANSWERABLE = (
     "it does not say",
     "no relevant information",
 )
-"""The eight expressions that say that a question cannot be answered from a passage."""
+"""The eight expressions which say that a question cannot be answered from a passage."""
 
-# The function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries.
+# English function words: articles, pronouns, prepositions, conjunctions, auxiliaries.
 STOP_WORDS = frozenset(
     """a an the i me my mine myself we us our ours ourselves you your yours yourself yourselves he
     him his himself she her hers herself it its itself they them their theirs themselves this that
@@ -47,94 +47,95 @@ def _plain(text: str) -> str:
 
 
 def unanswerable(answer: str) -> bool:
-    """Whether ``answer`` is one of the expressions of unanswerability (whatever its case, quotes
-    and closing punctuation), or empty."""
+    """Whether ``answer`` is empty or one of the expressions of unanswerability, ignoring case,
+    quotes and closing punctuation."""
     bare = _plain(answer).strip("\"'“”‘’ .!,;:")
     return not bare or bare in UNANSWERABLE
 
 
 def ill_formed(answer: str) -> bool:
-    """Whether ``answer`` is no answer but the label of an option: ``a.``, ``(iii)``, ``[B]``; or
-    holds no letter and no digit. A letter without punctuation may be an answer (vitamin C)."""
+    """Whether ``answer`` is only the label of an option (``a.``, ``(iii)``, ``[B]``), or has no
+    letter or digit. A letter without punctuation may be an answer (vitamin C)."""
     bare = _plain(answer).strip("\"'“”‘’ ")
     return not any(char.isalnum() for char in bare) or bool(_LABEL.fullmatch(bare))
 
 
 @lru_cache(maxsize=65536)
 def normalised(text: str) -> str:
-    """``text`` in lower case, without stop words, stemmed (Porter); the words of a text that
-    holds nothing but stop words stay."""
+    """``text`` in lower case, without stop words, stemmed (Porter). A text of stop words only
+    keeps them."""
     words = [word.replace("’", "'") for word in _WORD.findall(_plain(text))]
-    telling = [word for word in words if word not in STOP_WORDS] or words
-    return " ".join(_stem(word) for word in telling)
+    content_words = [word for word in words if word not in STOP_WORDS] or words
+    return " ".join(_stem(word) for word in content_words)
 
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    # Porter's paper leaves words of one or two letters as they are, and speaks of English alone.
-    plain = len(word) > 2 and word.isascii() and word.isalpha()
-    return str(_stemmer().stemWord(word)) if plain else word
+    # Porter's algorithm is for English, and leaves words of one or two letters unchanged.
+    stemmable = len(word) > 2 and word.isascii() and word.isalpha()
+    return str(_stemmer().stemWord(word)) if stemmable else word
 
 
 @cache
 def _stemmer() -> Any:
-    # It brings the stemmers of all languages along, for which nearly no command has a use.
+    # Loads the stemmers of all languages, which hardly any command needs.
     import snowballstemmer  # noqa: PLC0415 (see above)
 
     return snowballstemmer.stemmer("porter")
 
 
 def edit_distance(a: str, b: str, most: int | None = None) -> int:
-    """The Levenshtein distance; where it is above ``most``, some number above ``most``."""
+    """The Levenshtein distance; if it is above ``most``, some number above ``most``."""
     if len(a) < len(b):
         a, b = b, a
     if most is not None and len(a) - len(b) > most:
         return most + 1
-    # All rows of a column at once, as the bits of whole numbers that say where the distance grows
-    # by 1 from row to row and where it falls (Myers 1999, Hyyrö 2001).
-    every, last, distance = (1 << len(a)) - 1, 1 << len(a) >> 1, len(a)
-    places = {
+    # The bit-parallel algorithm of Myers (1999) and Hyyrö (2001): a column of the table of
+    # distances is held in two integers, whose bits say in which rows the distance grows by 1 over
+    # the row above, and in which it falls by 1. The horizontal ones do so for the column before.
+    mask, last, distance = (1 << len(a)) - 1, 1 << len(a) >> 1, len(a)
+    positions = {
         char: int("".join("01"[c == char] for c in reversed(a)), 2) for char in set(a) & set(b)
     }
-    grows, falls = every, 0
-    # (left: minus how many characters of b are to come; each can take 1 off the distance)
-    for left, char in enumerate(b, 1 - len(b)):
-        same = places.get(char, 0)
+    grows, falls = mask, 0
+    # Each remaining character of b can lower the distance by 1 at most.
+    for minus_remaining, char in enumerate(b, 1 - len(b)):
+        same = positions.get(char, 0)
         vertical = same | falls
         diagonal = (((same & grows) + grows) ^ grows) | same
-        right, wrong = falls | (every & ~(diagonal | grows)), grows & diagonal
-        distance += bool(right & last) - bool(wrong & last)
-        if most is not None and distance + left > most:
+        row_grows, row_falls = falls | (mask & ~(diagonal | grows)), grows & diagonal
+        distance += bool(row_grows & last) - bool(row_falls & last)
+        if most is not None and distance + minus_remaining > most:
             return most + 1
-        right, wrong = (right << 1 | 1) & every, wrong << 1 & every
-        grows, falls = wrong | (every & ~(vertical | right)), right & vertical
+        row_grows, row_falls = (row_grows << 1 | 1) & mask, row_falls << 1 & mask
+        grows, falls = row_falls | (mask & ~(vertical | row_grows)), row_grows & vertical
     return distance
 
 
 def matches(answer: str, gold: str) -> bool:
-    """Whether two answers are the same by edit distance, once normalised. Strict: a distance of
-    exactly 20 % does not match, nor does anything match an empty string."""
+    """Whether two answers, once normalised, have an edit distance below 20 % of the longer length.
+    Nothing matches an empty string."""
     a, b = normalised(answer), normalised(gold)
     longer = max(len(a), len(b))
     if not a or not b:
         return False
-    # distance < longer / 5, in whole numbers: distance · 5 < longer
+    # In integers: distance < longer / 5.
     return edit_distance(a, b, most=(longer - 1) // 5) * 5 < longer
 
 
 def is_correct(answer: str, gold: Iterable[str], choices: Mapping[str, str] | None = None) -> bool:
-    """Grade an extracted answer against its key: True for grade 1, False for grade 0.
+    """Whether an extracted answer matches one of the ``gold`` answers.
 
-    An answer that is unanswerable or ill-formed is wrong whatever the key says, as in the paper.
-    ``choices`` are the options by label; one that is given with its label (``b. Pacific``) is the
-    option.
+    An answer that says the question is unanswerable, or is ill-formed, is wrong whatever the gold
+    answers are, as in the paper. ``choices``: the options of a multiple-choice question by label;
+    an answer that has the label before the option (``b. Pacific``) is taken for the option.
     """
     if unanswerable(answer) or ill_formed(answer):
         return False
     for label, option in (choices or {}).items():
-        # (1.5 is no option 1 that says 5.)
-        marked = rf"^\W*{re.escape(label)}(?!(?<=\d)[.,:]\d)\W+"
-        bare = re.sub(marked, "", answer, count=1, flags=re.IGNORECASE)
+        # 1.5 is a number, not the option 1 with the text 5.
+        label_pattern = rf"^\W*{re.escape(label)}(?!(?<=\d)[.,:]\d)\W+"
+        bare = re.sub(label_pattern, "", answer, count=1, flags=re.IGNORECASE)
         if bare != answer and matches(bare, option):
             answer = option
             break

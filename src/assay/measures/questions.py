@@ -1,4 +1,4 @@
-"""How many questions of a bank an answer settles: one gold answer may do, or all may be needed.
+"""Scores of answers by the questions of a nugget bank, each with one or more gold answers.
 
 Source: the nugget banks of RAGTIME (AND, OR) and Auto-Judge (also NOT, SUM).
 """
@@ -11,12 +11,12 @@ from assay.measures.ranges import Range
 
 
 def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) -> float | None:
-    """What an answer is worth for one question.
+    """The score of an answer for one question, or None if the question has no gold answer.
 
-    ``kind``: ``OR``: 1 if any gold answer is given. ``AND``: 1 if all are. ``NOT``: 1 if
-    none is. ``SUM``: the share that is. ``given``: of each gold answer whether it is given.
-    ``partly``: whether AND is worth the share that is given. Returns None if there is no gold
-    answer. Raises ValueError if ``kind`` is none of these.
+    ``kind``: with ``OR``, the score is 1 if any gold answer is given; with ``AND``, if all are;
+    with ``NOT``, if none is; with ``SUM``, it is the share that is given. ``given``: whether the
+    answer gives each gold answer. ``partly``: whether AND scores the share, too. Raises ValueError
+    if ``kind`` is none of these.
     """
     if kind not in ("OR", "AND", "NOT", "SUM"):
         raise ValueError(f"{kind} is no way to put gold answers together")
@@ -31,18 +31,19 @@ def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) ->
 def questions_range(
     questions: Iterable[tuple[str, Sequence[bool | None]]], *, partly: bool = False
 ) -> Range | None:
-    """The mean of :func:`question_value` over the questions with gold answers, between its
-    ends where it is not known (None) whether an answer is given; exact."""
-    ends: list[tuple[float, float]] = []
+    """The exact range of the mean of :func:`question_value` over the questions with gold answers,
+    if it is unknown (None) whether some of these are given. None without any question."""
+    lows: list[float] = []
+    highs: list[float] = []
     for kind, given in questions:
-        tried = [
+        completions = (
             question_value(kind, [instead if one is None else one for one in given], partly=partly)
             for instead in (False, True)
-        ]
-        known = [one for one in tried if one is not None]
-        if known:
-            ends.append((min(known), max(known)))
-    if not ends:
+        )
+        values = [value for value in completions if value is not None]
+        if values:
+            lows.append(min(values))
+            highs.append(max(values))
+    if not lows:
         return None
-    low, high = (sum(one[end] for one in ends) / len(ends) for end in (0, 1))
-    return Range(low, high)
+    return Range(sum(lows) / len(lows), sum(highs) / len(highs))

@@ -1,9 +1,10 @@
-"""How far an answer meets a weighted rubric.
+"""Rubric scores: how far an answer meets a list of weighted criteria.
 
-S = Σ w·v / Σ_{w>0} w, v = 1 satisfied, ½ in part (binary: 0), 0 not. A criterion with a negative
-weight describes a failing, so that satisfying it costs: S is at most 1 and may be below 0.
+S = Σ w·v / Σ_{w>0} w, where v is 1 if the criterion is satisfied, ½ if in part (0 in the binary
+score), else 0. A criterion with a negative weight describes a fault, so satisfying it lowers the
+score: S is at most 1 and may be below 0.
 
-Sources: ResearchRubrics (its compliance score) and RAGDoll's rubric scores, which are the same.
+Sources: the compliance score of ResearchRubrics, and RAGDoll's rubric scores, which are the same.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from assay.measures.ranges import Range
 
 RUBRIC_MEASURES = ("ternary", "binary")
 
-Failed = Literal["out", "zero", "range"]
-"""What becomes of a criterion whose judging failed: it leaves both sums, counts as not satisfied,
-or the score lies between the worst and the best that it can be."""
+FailedCriteria = Literal["out", "zero", "range"]
+"""How a criterion counts whose judging failed: it is left out of both sums (``out``), counts as not
+satisfied (``zero``), or makes the score a range from worst to best (``range``)."""
 
 
 def rubric_score(
@@ -25,14 +26,13 @@ def rubric_score(
     values: Sequence[float | None],
     *,
     binary: bool = False,
-    failed: Failed = "out",
+    failed: FailedCriteria = "out",
 ) -> Range | None:
-    """The score of one answer.
+    """The score of one answer, or None if no criterion that counts has a positive weight.
 
-    ``weights``: of the criteria. ``values``: 1, ½ or 0; None if judging failed. ``binary``:
-    whether ½ counts as 0. ``failed``: see :data:`Failed`. Returns None if no criterion that
-    counts has a positive weight. Raises ValueError if the lengths differ, or a value is not 0, ½
-    or 1.
+    ``weights``: the weights of the criteria. ``values``: 1, ½ or 0 for each; None if judging
+    failed. ``binary``: whether ½ counts as 0. ``failed``: see :data:`FailedCriteria`. Raises
+    ValueError if the lengths differ, or a value is not 0, ½ or 1.
     """
     if len(weights) != len(values):
         raise ValueError(f"{len(values)} values for {len(weights)} criteria")
@@ -53,8 +53,8 @@ def rubric_score(
 
 
 def unmet(weight: float, value: float | None) -> bool:
-    """Whether an answer falls short of a criterion: not fully satisfied, or, with a negative
-    weight, satisfied or in part. One whose judging failed is not counted."""
+    """Whether an answer falls short of a criterion: it is not fully satisfied or, with a negative
+    weight, at least partly satisfied. False if judging failed."""
     if value is None:
         return False
     return value > 0 if weight < 0 else value < 1

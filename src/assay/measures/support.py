@@ -1,8 +1,8 @@
-"""How far the passages that an answer cites support its sentences.
+"""Support measures: how far the passages that an answer cites support its sentences.
 
-Source: overview of the TREC 2025 RAG track, section 3.3, after Liu et al. (2023), *Evaluating
-verifiability in generative search engines*. A citation is worth 1 if the passage fully supports
-the sentence, 1/2 in part, else 0; the hard form counts full support only.
+A citation is worth 1 if the passage fully supports the sentence, 1/2 if in part, else 0; hard
+measures count partial support as 0. Source: overview of the TREC 2025 RAG track, section 3.3, after
+Liu et al. (2023), *Evaluating verifiability in generative search engines*.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ import numpy.typing as npt
 from assay.measures.arrays import Bools, Floats, Integers
 
 SUPPORT_MEASURES = ("weighted_precision", "weighted_recall", "hard_precision", "hard_recall")
-"""Names of :func:`support_scores`."""
+"""The measures of :func:`support_scores`."""
 
 Citations = Literal["first", "all"]
-"""Which citations of a sentence count: the first, as the track has it, or all, by their mean."""
+"""Which citations of a sentence count: only the first, as in the track, or the mean of all."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportScores:
-    """``values`` by the names of :data:`SUPPORT_MEASURES`, None if undefined. Of ``sentences``,
-    ``uncited`` have no citation and ``unjudged`` none with a label among those that count."""
+    """The support scores of one answer.
+
+    ``values``: the :data:`SUPPORT_MEASURES`, None if undefined. ``sentences``: the number of
+    sentences; ``uncited`` of them have no citation, and ``unjudged`` have citations, but no label
+    on those that count.
+    """
 
     values: dict[str, float | None]
     sentences: int
@@ -35,9 +39,9 @@ class SupportScores:
 
 
 class SupportTable(NamedTuple):
-    """The scores of answers: ``values`` are measures × answers in the order of
-    :data:`SUPPORT_MEASURES`, NaN if undefined; the counts of :class:`SupportScores` are one an
-    answer."""
+    """The support scores of many answers: ``values`` are measures × answers in the order of
+    :data:`SUPPORT_MEASURES`, NaN if undefined; the others are the counts of
+    :class:`SupportScores`, one per answer."""
 
     values: Floats
     sentences: Integers
@@ -48,25 +52,25 @@ class SupportTable(NamedTuple):
 def support_scores(
     sentences: Sequence[Sequence[float | None]], *, citations: Citations = "first"
 ) -> SupportScores:
-    """Weighted precision and recall of one answer.
+    """Support precision and recall of one answer, weighted and hard.
 
-    Precision is the mean over the sentences with citations, recall over all; a sentence without
-    citations counts 0 in recall. An unjudged sentence leaves both. With ``all``, a sentence is
-    worth the mean of its judged citations. An answer that cites nothing, or has no sentence, has
-    precision and recall 0: to hand in less never pays. ``sentences``: for each sentence what each
-    of its citations is worth (1, 0.5 or 0), in order; None is unjudged. ``citations``: ``first`` or
-    ``all``. Returns the scores; precision is undefined where all sentences with citations are
-    unjudged, recall where all sentences are. Raises ValueError if a value is not 0, 0.5 or 1, or
-    ``citations`` is neither.
+    ``sentences``: for each sentence, the worth of each citation (1, 0.5 or 0) in order, None if
+    unjudged. ``citations``: which of them count; with ``all``, a sentence is worth the mean of its
+    judged citations. Raises ValueError if a value is not 0, 0.5 or 1, or ``citations`` is unknown.
+
+    Precision is the mean over the sentences with citations, recall over all sentences, where one
+    without citations counts as 0. Unjudged sentences are left out of both; precision is undefined
+    if all sentences with citations are unjudged, recall if all sentences are. An answer without
+    citations or sentences has precision and recall 0, so handing in less never pays.
     """
     if any(value not in (None, 0.0, 0.5, 1.0) for sentence in sentences for value in sentence):
         raise ValueError("a citation is worth 0, 0.5 or 1")
     worth = np.array([value for sentence in sentences for value in sentence], np.float64)
     counts = np.array([len(sentence) for sentence in sentences], np.int64)
-    found = support_table(worth, counts, [len(sentences)], citations=citations)
-    values = [None if value != value else value for value in found.values[:, 0].tolist()]
+    table = support_table(worth, counts, [len(sentences)], citations=citations)
+    values = [None if value != value else value for value in table.values[:, 0].tolist()]
     return SupportScores(
-        dict(zip(SUPPORT_MEASURES, values, strict=True)), *(int(one[0]) for one in found[1:])
+        dict(zip(SUPPORT_MEASURES, values, strict=True)), *(int(count[0]) for count in table[1:])
     )
 
 
@@ -75,9 +79,9 @@ def support_table(
 ) -> SupportTable:
     """:func:`support_scores` of many answers at once.
 
-    ``worth``: of each citation 1, 0.5 or 0, NaN if it is unjudged; sentence by sentence, answer
-    by answer. ``cited``: how many citations each sentence has. ``sentences``: how many sentences
-    each answer has. ``citations``: ``first`` or ``all``.
+    ``worth``: 1, 0.5 or 0 for each citation, NaN if unjudged; sentence by sentence, answer by
+    answer. ``cited``: the number of citations of each sentence. ``sentences``: the number of
+    sentences of each answer. ``citations``: which citations of a sentence count.
     """
     per_sentence, per_answer = np.asarray(cited, np.int64), np.asarray(sentences, np.int64)
     of_answer = np.repeat(np.arange(len(per_answer)), per_answer)
@@ -87,29 +91,29 @@ def support_table(
     scored = labels > 0
 
     def summed(worth: Floats) -> Floats:
-        """The means of sentences, summed up by answer."""
-        sums = np.bincount(of_sentence, worth, len(per_sentence))[scored] / labels[scored]
-        found: Floats = np.bincount(of_answer[scored], sums, len(per_answer)).astype(np.float64)
-        return found
+        """The sum of the sentences' means, for each answer."""
+        means = np.bincount(of_sentence, worth, len(per_sentence))[scored] / labels[scored]
+        sums: Floats = np.bincount(of_answer[scored], means, len(per_answer)).astype(np.float64)
+        return sums
 
     def by_answer(which: Bools) -> Integers:
         return np.bincount(of_answer[which], minlength=len(per_answer))
 
     uncited = by_answer(per_sentence == 0)
     unjudged = by_answer((per_sentence > 0) & ~scored)
-    precise = by_answer(scored)
+    cited_and_scored = by_answer(scored)
     values = []
     for sums in (summed(worth[judged]), summed((worth[judged] == 1.0).astype(np.float64))):
-        for count in (precise, precise + uncited):
+        for count in (cited_and_scored, cited_and_scored + uncited):
             undefined = np.where(unjudged > 0, np.nan, 0.0)
             values.append(np.divide(sums, count, out=undefined, where=count > 0))
     return SupportTable(np.stack(values), per_answer, uncited, unjudged)
 
 
 def counted_citations(cited: Integers, citations: Citations) -> Bools:
-    """Which citations count, of sentences that have so many: each one's first, or all."""
+    """Which citations count. ``cited``: the number of citations of each sentence."""
     if citations not in ("first", "all"):
         raise ValueError(f"citations must be 'first' or 'all', got {citations!r}")
-    found = np.full(int(cited.sum()), citations == "all")
-    found[(np.cumsum(cited) - cited)[cited > 0]] = True
-    return found
+    counted = np.full(int(cited.sum()), citations == "all")
+    counted[(np.cumsum(cited) - cited)[cited > 0]] = True
+    return counted

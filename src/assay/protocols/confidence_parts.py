@@ -69,17 +69,17 @@ class Stated:
     @property
     def right(self) -> int:
         """How many answers are right."""
-        return int((self.answers.given & (self.answers.correct == 1)).sum())
+        return int((self.answers.present & (self.answers.correct == 1)).sum())
 
     @property
     def wrong(self) -> int:
         """How many answers are wrong; a question left out is."""
-        return int((~self.answers.given | (self.answers.correct == 0)).sum())
+        return int((~self.answers.present | (self.answers.correct == 0)).sum())
 
     @property
     def known(self) -> tuple[np.ndarray, np.ndarray]:
         """Confidence and correctness of the answers that have both."""
-        known = self.answers.given & ~np.isnan(self.answers.correct)
+        known = self.answers.present & ~np.isnan(self.answers.correct)
         return self.answers.p[known], self.answers.correct[known]
 
 
@@ -144,7 +144,7 @@ def reading(one: Stated) -> tuple[str, str]:
     bounds = [interval(one.low, one.high) for one in (over, under)]
     sentence = f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}"
     sentence += f" (R_O {bounds[0]}, R_U {bounds[1]})." if all(bounds) else "."
-    known = one.right + one.wrong == len(one.answers.given)
+    known = one.right + one.wrong == len(one.answers.present)
     if known and not one.wrong:
         word = "Never wrong"
         sentence = f"R_O is 1 by definition; right answers at {at_right} confidence on average."
@@ -158,7 +158,7 @@ def reading(one: Stated) -> tuple[str, str]:
         word = "Underconfident"
     else:
         word = "Modest" if hmr and hmr.floor is not None and hmr.floor >= GOOD else "Middling"
-    if left_out := int((~one.answers.given).sum()):
+    if left_out := int((~one.answers.present).sum()):
         sentence += f" {counted(left_out, 'question')} left out: wrong, with an unknown confidence."
     return word, sentence
 
@@ -183,12 +183,12 @@ def _groups(runs: Sequence[Stated], topics: str) -> str:
     """
     from assay.statistics.comparison import compare_confidences  # noqa: PLC0415 (scipy)
 
-    compared = [one for one in runs if one.right + one.wrong == len(one.answers.given)]
-    count = len(runs[0].answers.given)
+    compared = [one for one in runs if one.right + one.wrong == len(one.answers.present)]
+    count = len(runs[0].answers.present)
     if len(compared) < 2 or not 2 <= count <= _MOST_TOPICS:
         return ""
-    p = np.array([np.where(one.answers.given, one.answers.p, 1.0) for one in compared]).T
-    c = np.array([np.where(one.answers.given, one.answers.correct, 0.0) for one in compared]).T
+    p = np.array([np.where(one.answers.present, one.answers.p, 1.0) for one in compared]).T
+    c = np.array([np.where(one.answers.present, one.answers.correct, 0.0) for one in compared]).T
     found = []
     for measure in (name for name, most in _MOST_RUNS.items() if len(compared) <= most):
         with suppress(ValueError):  # AUROC may be undefined

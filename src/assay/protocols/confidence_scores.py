@@ -41,7 +41,7 @@ def score_confidence(
     """Accuracy, HMR with R_O and R_U, and the calibration measures of a run's answers, each from
     floor to ceiling, with bootstrap intervals over questions. A question without an answer counts
     as wrong, with an unknown confidence."""
-    given, count = answers.given, len(answers.given)
+    given, count = answers.present, len(answers.present)
     if not count:
         return {name: Score.undefined(run, name) for name in measures}
     left_out = int(count - given.sum())
@@ -116,13 +116,13 @@ class Verdicts(NamedTuple):
     def attempted(
         self, run: str, settings: Binned, every: Mapping[str, Score]
     ) -> Mapping[str, Score]:
-        """The same over the questions that the run tried (:meth:`Answers.tried`); those over
+        """The same over the questions that the run tried (:meth:`Answers.attempted`); those over
         ``every`` one where it surely tried all. What may decline or not counts from wrong to right,
         and from the worst to the best: a mean with it holds the mean without it. Other measures are
         then bounded by nothing."""
-        if (self.answers.given & (self.answers.refused == 0)).all():
+        if (self.answers.present & (self.answers.refused == 0)).all():
             return every
-        tried = self.only(self.answers.tried())
+        tried = self.only(self.answers.attempted())
         unknown = np.isnan(tried.answers.refused)
         known = replace(tried.answers, correct=np.where(unknown, np.nan, tried.answers.correct))
         missing = int(unknown.sum())
@@ -166,11 +166,11 @@ class Abstention:
     def of(cls, answers: Answers) -> Abstention:
         """How a run's answers decline, and what it would come to if it did so more often."""
         precision, recall = abstention(answers)
-        refused = answers.given & (answers.refused == 1)
+        refused = answers.present & (answers.refused == 1)
         return cls(
             refused=int(refused.sum()),
             rightly=int((refused & answers.to_refuse).sum()),
-            unknown=int((answers.given & np.isnan(answers.refused)).sum()),
+            unknown=int((answers.present & np.isnan(answers.refused)).sum()),
             to_refuse=int(answers.to_refuse.sum()),
             precision=precision,
             recall=recall,

@@ -236,7 +236,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             p=self._stated,
             correct=self._correct,
             refused=_REFUSES[_whole(self._answers["act"])],
-            given=self._given,
+            present=self._given,
             to_refuse=self._labels.to_refuse,
         )
         return Verdicts(answers, {**self._recall, PRECISION: self._precision})

@@ -12,7 +12,7 @@ import numpy as np
 from assay.formats.passages import sentences
 from assay.labellers.base import Request
 from assay.measures.arrays import Floats
-from assay.measures.claims import ClaimLabels, any_of, share
+from assay.measures.claims import ClaimLabels, any_yes, share
 from assay.model.records import UNKNOWN, AskedQuestion, Record, Retrieved, folded_text
 from assay.model.trec_rag import SUPPORT_VALUE
 from assay.protocols.labels import LabelBook
@@ -60,7 +60,7 @@ class JudgedRecord:
         count = len(self.grades)
         if not self.split:
             columns.append(np.full((count, 1), NAN))
-        return any_of(np.hstack(columns)) if columns else np.zeros(count)
+        return any_yes(np.hstack(columns)) if columns else np.zeros(count)
 
     def labels(self, *, silent: bool = False) -> list[ClaimLabels]:
         """The labels of claims against each reference whose claims are known; ``silent`` as if the
@@ -214,7 +214,7 @@ class RecordWalk(Walk):
              for m, one in enumerate(references, 1)]
             for n, claim in enumerate(claims, 1)
         ]  # fmt: skip
-        return any_of(entailed(np.array(rows).reshape(len(claims), len(references))))
+        return any_yes(entailed(np.array(rows).reshape(len(claims), len(references))))
 
     def _grade(self, record: Record, text: str, position: str) -> float:
         unit = RelevanceUnit(question=record.full_question, passage=text)
