@@ -20,7 +20,7 @@ from assay.api.gate_terms import FEWEST, Terms, gated
 from assay.formats.baselines import Baseline, GatedQuestion
 from assay.formats.confidence_matrices import Confident, at_end
 from assay.measures.arrays import Bools, Floats
-from assay.measures.confidence import MEASURES, measured
+from assay.measures.confidence import MEASURES, confidence_measure
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, joined, printable
@@ -383,7 +383,7 @@ def _of_confidences(
 def _difference(
     name: str, p: Floats, c: Bools, sign: float, places: npt.NDArray[np.int64]
 ) -> float | None:
-    a, b = (measured(name, p[places, run], c[places, run]) for run in (0, 1))
+    a, b = (confidence_measure(name, p[places, run], c[places, run]) for run in (0, 1))
     return None if a is None or b is None else sign * (a - b)
 
 

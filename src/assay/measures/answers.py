@@ -92,7 +92,8 @@ def edit_distance(a: str, b: str, most: int | None = None) -> int:
         return most + 1
     # The bit-parallel algorithm of Myers (1999) and Hyyrö (2001): a column of the table of
     # distances is held in two integers, whose bits say in which rows the distance grows by 1 over
-    # the row above, and in which it falls by 1. The horizontal ones do so for the column before.
+    # the row above, and in which it falls by 1; row_grows and row_falls say in which rows it does
+    # so over the column before.
     mask, last, distance = (1 << len(a)) - 1, 1 << len(a) >> 1, len(a)
     positions = {
         char: int("".join("01"[c == char] for c in reversed(a)), 2) for char in set(a) & set(b)

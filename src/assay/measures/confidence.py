@@ -1,14 +1,13 @@
 """Confidence measures: whether a system knows when it is right.
 
-Every function takes *p*, the confidence of each answer (0 to 1; a score of 0 to 100 is divided by
-100), and *c*, 1 if the answer is correct and 0 if it is not, in the same order. Every
-function raises ``ValueError`` where the two differ in length, are empty, or hold anything else.
-What the data leave undefined is ``None``, never NaN or a made-up value.
+Every function takes *p*, the confidence of each answer (from 0 to 1), and *c*, 1 if the answer is
+correct, else 0, in the same order. It raises ``ValueError`` if the two differ in length, are empty,
+or hold anything else. Undefined values are ``None``, never NaN.
 
 Higher is better for ``hmr``, ``reward_over``, ``reward_under``, ``auroc`` and ``accuracy``; lower
 is better for ``ece``, ``mce``, ``brier`` and ``ks``.
 
-Sources: HMR, R_O and R_U are equations 1 to 4 of the R2C2 overview (Sakai); the rest as in
+Sources: HMR, R_O and R_U are equations 1 to 4 of the R2C2 overview (Sakai); for the rest see
 ``docs/measures.md``.
 """
 
@@ -33,11 +32,11 @@ Closed = Literal["right", "left"]
 [a, b) with the last bin [a, 1]."""
 
 MOST_BINS = 1_000
-"""More bins than any number of answers fills."""
+"""The most bins that users may set."""
 
 
 def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
-    """Confidences and correctness as arrays. Raises ValueError if they are empty, not
+    """Confidences and correctness as checked arrays. Raises ValueError if they are empty, not
     one-dimensional or of different lengths, a confidence is not a number from 0 to 1, or a
     correctness is neither 0 nor 1."""
     confidence = _numbers(p, "confidences")
@@ -63,8 +62,8 @@ def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
 
 
 def refuse_masked(values: object, what: str) -> None:
-    """Refuse an array of numpy.ma that masks something, or a list of such: numpy drops the masks.
-    Raises ValueError if a value is masked."""
+    """Raise ValueError if a value of a masked numpy array, or of a list of such arrays, is masked:
+    numpy would silently drop the mask."""
     parts = values if isinstance(values, list | tuple) else (values,)
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(f"the {what} are masked in places: leave these out or fill them with NaN")
@@ -81,15 +80,15 @@ def _numbers(values: npt.ArrayLike, what: str) -> Floats:
     return array
 
 
-# --- what every measure is -----------------------------------------------------------------------
+# --- measures as functions of sums ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """How many wrong and how many right answers have each confidence: all measures follow from it.
+    """The numbers of wrong and right answers at each confidence; all measures follow from these.
 
     ``counts``: 2 (wrong, right) × levels × samples. ``levels``: the confidences, ascending.
-    ``bins``: at which levels a bin begins that has any.
+    ``bins``: the index of the first level of each bin that has any.
     """
 
     counts: Floats
@@ -98,49 +97,52 @@ class Tally:
 
     @cached_property
     def surplus(self) -> Floats:
-        """Σ (p − c) of each level."""
+        """Σ (p − c) at each level: levels × samples."""
         levels, (wrong, right) = self.levels[:, None], self.counts
         return np.asarray(wrong * levels - right * (1.0 - levels))
 
 
 class ConfidenceMeasure(NamedTuple):
-    """A measure as sums over answers and what they come to, so that samples, resamples and swaps
-    of answers are all measured alike.
+    """A measure as a function of sums over answers. Samples, resamples and swaps of answers are
+    thus all measured in the same way.
 
-    ``sums``: of a tally, f × samples, linear in its counts. ``value``: of such sums over n answers
-    the measure of each sample, NaN if it is undefined. Sums may be off by rounding.
+    ``sums``: a function of a tally that gives f × samples sums, linear in its counts. ``value``: a
+    function of such sums and the number of answers that gives the measure of each sample, NaN if
+    undefined. It must allow for rounding errors in the sums.
     """
 
     sums: Callable[[Tally], Floats]
     value: Callable[[Floats, int], Floats]
 
 
-def tallied(p: Floats, c: Bools, bins: int = 10, closed: Closed = "right") -> Tally:
-    """Checked answers as one sample."""
+def tally_answers(p: Floats, c: Bools, bins: int = 10, closed: Closed = "right") -> Tally:
+    """The tally of checked answers, as a single sample."""
     levels, level = np.unique(p, return_inverse=True)
     cells = np.bincount(level + len(levels) * c, minlength=2 * len(levels)).astype(np.float64)
     return Tally(cells.reshape(2, -1, 1), levels, bin_starts(levels, bins, closed))
 
 
 def bin_starts(levels: Floats, bins: int = 10, closed: Closed = "right") -> Integers:
-    """At which of ascending levels a bin begins, see :func:`bin_numbers`."""
+    """The index of the first level of each bin that has any; ``levels`` ascend. See
+    :func:`bin_numbers`."""
     return np.flatnonzero(np.diff(bin_numbers(levels, bins, closed), prepend=-1))
 
 
 def _weighted(weights: Floats, counts: Floats) -> Floats:
-    # (einsum adds up alike however many samples there are; a product by BLAS does not.)
+    # With einsum, unlike BLAS, rounding does not depend on the number of samples.
     return np.asarray(np.einsum("l,ls->s", weights, counts))
 
 
-def _rewarded(tally: Tally) -> Floats:
-    """O, |I⁻|, U and |I⁺|: confidence of the wrong answers, and the lack of it in the right."""
+def _reward_sums(tally: Tally) -> Floats:
+    """O, |I⁻|, U and |I⁺|: Σ p and the number of the wrong answers, then Σ (1 − p) and the number
+    of the right ones."""
     wrong, right = tally.counts
     over, under = _weighted(tally.levels, wrong), _weighted(1.0 - tally.levels, right)
     return np.stack([over, wrong.sum(axis=0), under, right.sum(axis=0)])
 
 
 def _reward(lost: Floats, n: Floats) -> Floats:
-    # Differences of sums leave rounding errors where there is nothing to lose.
+    # Where the loss is 0, differences of sums may leave rounding errors instead.
     rewards: Floats = 1.0 - np.divide(lost, n, out=np.zeros(len(n)), where=n > 0.5)
     return np.clip(rewards, 0.0, 1.0)
 
@@ -159,11 +161,11 @@ def _hmr(sums: Floats, n: int) -> Floats:
     return np.divide(2 * over * under, both, out=np.zeros(len(both)), where=both > ROUNDING)
 
 
-def _binned(tally: Tally) -> Floats:
-    """Σ (p − c) of each bin, then how many answers are in it."""
-    cells = (tally.surplus, tally.counts.sum(axis=0))
-    binned = [np.split(one, tally.bins[1:]) for one in cells]
-    return np.stack([one.sum(axis=0) for bins in binned for one in bins])
+def _bin_sums(tally: Tally) -> Floats:
+    """Σ (p − c) of each bin, then the number of answers in each."""
+    by_level = (tally.surplus, tally.counts.sum(axis=0))
+    by_bin = [np.split(values, tally.bins[1:]) for values in by_level]
+    return np.stack([levels.sum(axis=0) for bins in by_bin for levels in bins])
 
 
 def _ece(sums: Floats, n: int) -> Floats:
@@ -176,10 +178,10 @@ def _mce(sums: Floats, _n: int) -> Floats:
     return np.asarray(gaps.max(axis=0))
 
 
-def _squares(tally: Tally) -> Floats:
+def _squared_errors(tally: Tally) -> Floats:
     wrong, right = tally.counts
-    off = _weighted(np.square(tally.levels), wrong)
-    return (off + _weighted(np.square(1.0 - tally.levels), right))[None]
+    of_wrong = _weighted(np.square(tally.levels), wrong)
+    return (of_wrong + _weighted(np.square(1.0 - tally.levels), right))[None]
 
 
 def _ks(sums: Floats, n: int) -> Floats:
@@ -187,7 +189,7 @@ def _ks(sums: Floats, n: int) -> Floats:
 
 
 def _auroc(sums: Floats, _n: int) -> Floats:
-    wrong, right = np.vsplit(sums, 2)  # counts, so all of this is exact
+    wrong, right = np.vsplit(sums, 2)  # counts, so no rounding
     pairs = right.sum(axis=0) * wrong.sum(axis=0)
     ordered = (right * (np.cumsum(wrong, axis=0) - wrong / 2.0)).sum(axis=0)
     areas = np.divide(ordered, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
@@ -195,51 +197,51 @@ def _auroc(sums: Floats, _n: int) -> Floats:
 
 
 MEASURES: dict[str, ConfidenceMeasure] = {
-    "HMR": ConfidenceMeasure(_rewarded, _hmr),
-    "R_O": ConfidenceMeasure(_rewarded, _over),
-    "R_U": ConfidenceMeasure(_rewarded, _under),
-    "ECE": ConfidenceMeasure(_binned, _ece),
-    "MCE": ConfidenceMeasure(_binned, _mce),
-    "Brier": ConfidenceMeasure(_squares, lambda sums, n: sums[0] / n),
+    "HMR": ConfidenceMeasure(_reward_sums, _hmr),
+    "R_O": ConfidenceMeasure(_reward_sums, _over),
+    "R_U": ConfidenceMeasure(_reward_sums, _under),
+    "ECE": ConfidenceMeasure(_bin_sums, _ece),
+    "MCE": ConfidenceMeasure(_bin_sums, _mce),
+    "Brier": ConfidenceMeasure(_squared_errors, lambda sums, n: sums[0] / n),
     "KS": ConfidenceMeasure(lambda tally: tally.surplus, _ks),
     "AUROC": ConfidenceMeasure(
         lambda tally: tally.counts.reshape(2 * len(tally.levels), -1), _auroc
     ),
-    "Accuracy": ConfidenceMeasure(_rewarded, lambda sums, n: sums[3] / n),
+    "Accuracy": ConfidenceMeasure(_reward_sums, lambda sums, n: sums[3] / n),
 }
-"""Every measure of confidence by its name."""
+"""Every confidence measure, by name."""
 
 
-def _measured(
+def _value(
     name: str, p: npt.ArrayLike, c: npt.ArrayLike, bins: int = 10, closed: Closed = "right"
 ) -> float:
     confidence, correct = check(p, c)
     sums, value = MEASURES[name]
-    return float(value(sums(tallied(confidence, correct, bins, closed)), len(confidence))[0])
+    return float(value(sums(tally_answers(confidence, correct, bins, closed)), len(confidence))[0])
 
 
-def measured(name: str, p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
-    """The measure of that name, of :data:`MEASURES`; None if it is undefined."""
-    value = _measured(name, p, c)
+def confidence_measure(name: str, p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
+    """The value of a measure of :data:`MEASURES`, or None if it is undefined."""
+    value = _value(name, p, c)
     return None if np.isnan(value) else value
 
 
 # --- modesty -------------------------------------------------------------------------------------
 
 
-reward_over = partial(_measured, "R_O")
-"""R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2). High means that
-the system suppresses overconfidence."""
+reward_over = partial(_value, "R_O")
+"""R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2). It is high if the
+system avoids overconfidence."""
 
-reward_under = partial(_measured, "R_U")
-"""R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3). High means that
-the system suppresses underconfidence."""
+reward_under = partial(_value, "R_U")
+"""R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3). It is high if the
+system avoids underconfidence."""
 
-hmr = partial(_measured, "HMR")
-"""HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4). Lowering the confidence of a
-right answer or raising that of a wrong one never raises it."""
+hmr = partial(_value, "HMR")
+"""HMR: the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4). Lowering the confidence of a
+right answer, or raising that of a wrong one, never raises HMR."""
 
-accuracy = partial(_measured, "Accuracy")
+accuracy = partial(_value, "Accuracy")
 """The share of correct answers."""
 
 
@@ -250,9 +252,9 @@ accuracy = partial(_measured, "Accuracy")
 class ReliabilityBin:
     """One bar of a reliability diagram.
 
-    ``low``: the lower end of the bin. ``high``: the upper end of the bin. ``n``: how many answers
-    fall into it. ``mean_confidence``: their mean confidence, ``None`` in an empty bin.
-    ``accuracy``: the share of them that is correct, ``None`` in an empty bin.
+    ``low``, ``high``: the ends of the bin. ``n``: the number of answers in it. ``mean_confidence``,
+    ``accuracy``: their mean confidence, and the share that is correct; ``None`` if the bin is
+    empty.
     """
 
     low: float
@@ -263,11 +265,11 @@ class ReliabilityBin:
 
 
 def bin_numbers(p: npt.ArrayLike, bins: int = 10, closed: Closed = "right") -> Integers:
-    """The number of the bin, from 0, that each confidence falls into.
+    """The bin number of each confidence, from 0.
 
-    The bins have equal width. Their edges are the quotients i / bins, so that 30 / 100 is on the
-    edge 3 / 10 exactly. Raises ValueError if ``bins`` is not a whole number from 1, or
-    ``closed`` is neither ``right`` nor ``left``.
+    The bins have equal width. Their edges are computed as i / bins, so that 30 / 100 is exactly on
+    the edge 3 / 10. Raises ValueError if ``bins`` is not a whole number from 1, or ``closed`` is
+    neither ``right`` nor ``left``.
     """
     whole_number(bins, "bins")
     if closed not in ("right", "left"):
@@ -280,7 +282,7 @@ def bin_numbers(p: npt.ArrayLike, bins: int = 10, closed: Closed = "right") -> I
 def reliability_bins(
     p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right"
 ) -> list[ReliabilityBin]:
-    """The reliability diagram: ``bins`` bins of equal width from 0 to 1, empty ones too."""
+    """The reliability diagram: ``bins`` bins of equal width from 0 to 1, including empty ones."""
     confidence, correct = check(p, c)
     numbers = bin_numbers(confidence, bins, closed)
     counts = np.bincount(numbers, minlength=bins)
@@ -298,36 +300,36 @@ def reliability_bins(
     ]
 
 
-ece = partial(_measured, "ECE")
-"""The expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins, which may be given
-(``bins``, ``closed``)."""
+ece = partial(_value, "ECE")
+"""Expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins, which ``bins`` and
+``closed`` define."""
 
-mce = partial(_measured, "MCE")
-"""The maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
+mce = partial(_value, "MCE")
+"""Maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
 
-brier = partial(_measured, "Brier")
-"""The Brier score: the mean of (p − c)²."""
+brier = partial(_value, "Brier")
+"""Brier score: the mean of (p − c)²."""
 
-ks = partial(_measured, "KS")
-"""The KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p. It is taken at the ends
-of groups of equal confidence, so the order of ties does not matter."""
+ks = partial(_value, "KS")
+"""KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p. Only k at the end of a
+group of equal confidences count, so the order of ties does not matter."""
 
-auroc = partial(measured, "AUROC")
-"""The area under the ROC curve of confidence as a sign of correctness: the chance that a random
-right answer has a higher confidence than a random wrong one, ties counting half. ``None`` if every
-answer is right or every answer is wrong."""
+auroc = partial(confidence_measure, "AUROC")
+"""Area under the ROC curve of confidence as a predictor of correctness: the probability that a
+random right answer has a higher confidence than a random wrong one, ties counting half. ``None`` if
+all answers are right or all are wrong."""
 
 
-# --- answering only when sure --------------------------------------------------------------------
+# --- selective answering -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RiskPoint:
-    """What a system would achieve if it answered only with this confidence or more.
+    """What a system would achieve if it gave only answers with a confidence of at least
+    ``threshold``.
 
-    ``threshold``: the lowest confidence that is still answered. ``n``: how many answers have it or
-    more. ``coverage``: ``n`` over all answers. ``accuracy``: the share of the ``n`` that is
-    correct. ``risk``: 1 − accuracy.
+    ``n``: the number of such answers. ``coverage``: their share of all answers. ``accuracy``: the
+    share of them that is correct. ``risk``: 1 − accuracy.
     """
 
     threshold: float
@@ -338,10 +340,10 @@ class RiskPoint:
 
 
 def risk_coverage(p: npt.ArrayLike, c: npt.ArrayLike) -> list[RiskPoint]:
-    """The risk-coverage curve: one point for each confidence that occurs, highest first.
+    """The risk-coverage curve: one point for each distinct confidence, highest first.
 
-    Answers of equal confidence enter together; the last point covers everything. Source: El-Yaniv
-    & Wiener 2010; docs/r2c2.md, step 5.
+    Answers of equal confidence are added together; the last point covers all. Source: El-Yaniv &
+    Wiener 2010; docs/r2c2.md, step 5.
     """
     confidence, correct = check(p, c)
     thresholds, group = np.unique(-confidence, return_inverse=True)
@@ -360,26 +362,27 @@ def risk_coverage(p: npt.ArrayLike, c: npt.ArrayLike) -> list[RiskPoint]:
 
 
 def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> float:
-    """The accuracy at the highest threshold that still answers ``coverage`` of the questions.
+    """The accuracy at the highest threshold that still answers a share ``coverage`` of the
+    questions.
 
-    Answers of equal confidence are never split, so more than ``coverage`` may be answered. Raises
-    ValueError if ``coverage`` is not above 0 and at most 1.
+    Answers of equal confidence are never split, so more may be answered. Raises ValueError if
+    ``coverage`` is not above 0 and at most 1.
     """
     if not 0 < coverage <= 1:
         raise ValueError(f"coverage must be above 0 and at most 1, got {coverage}")
     curve = risk_coverage(p, c)
-    least = coverage - ROUNDING  # 3 of 10 are a coverage of 0.1 + 0.2, which is more than 0.3
+    least = coverage - ROUNDING  # 0.1 + 0.2 is above 0.3 in floating point
     return next(point for point in curve if point.coverage >= least).accuracy
 
 
 def confidence_measures(
     p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right"
 ) -> dict[str, float | None]:
-    """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and Accuracy by those names, in that order.
+    """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and Accuracy by name, in this order.
 
     AUROC is ``None`` if it is undefined; the others always have a value.
     """
     confidence, correct = check(p, c)
-    tally, n = tallied(confidence, correct, bins, closed), len(confidence)
-    found = {name: float(value(sums(tally), n)[0]) for name, (sums, value) in MEASURES.items()}
-    return {name: None if np.isnan(value) else value for name, value in found.items()}
+    tally, n = tally_answers(confidence, correct, bins, closed), len(confidence)
+    values = {name: float(value(sums(tally), n)[0]) for name, (sums, value) in MEASURES.items()}
+    return {name: None if np.isnan(value) else value for name, value in values.items()}

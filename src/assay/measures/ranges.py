@@ -1,7 +1,7 @@
-"""A value that hangs on what is missing: where it lies, worst and best (partial identification).
+"""Ranges: the worst and best value of a measure, given the labels that are missing.
 
-Source: Manski 2003, chapter 1; the residual of rank-biased precision (Moffat & Zobel 2008) is the
-example that retrieval knows.
+This is partial identification (Manski 2003, chapter 1). The example known in retrieval is the
+residual of rank-biased precision (Moffat & Zobel 2008).
 """
 
 from __future__ import annotations
@@ -14,92 +14,91 @@ if TYPE_CHECKING:
     from assay.measures.arrays import Floats
 
 ROUNDING = 1e-12
-"""Values of no more than 1 that differ by no more are one value, summed in two orders; so are
-others that differ by no more than this share of the largest."""
+"""Values up to 1 that differ by no more than this count as equal, because sums in different orders
+round differently. For larger values it is a share of the largest."""
 
 
 class Range(NamedTuple):
-    """A value's ``floor`` if everything missing turned out worst for the run, its ``ceiling`` if
-    it turned out best. Where less is better (ECE, Brier) the floor is the greater number. Nothing
-    is missing, or nothing hangs on it, where they are equal."""
+    """The worst (``floor``) and best (``ceiling``) value for the run, over everything that is
+    missing. If lower is better (ECE, Brier), the floor is the greater number. The two are equal if
+    nothing is missing, or the value does not depend on it."""
 
     floor: float
     ceiling: float
 
     @classmethod
     def certain(cls, value: float) -> Range:
-        """A value on which nothing is missing."""
+        """The range of a value that does not depend on anything missing."""
         return cls(value, value)
 
     @property
     def value(self) -> float | None:
-        """The value, where it is certain."""
+        """The value if it is certain, else None."""
         return self.floor if abs(self.floor - self.ceiling) <= ROUNDING else None
 
 
 OPEN = Range(0.0, 1.0)
-"""A value of which no more is known than that it is a share."""
+"""The range of a share of which nothing is known."""
 
 
-class IfDefined(Range):
-    """Where a value lies if there is one: whether the measure is defined at all hangs on what is
-    missing, too."""
+class RangeIfDefined(Range):
+    """The range of a measure that may be undefined, depending on what is missing."""
 
     __slots__ = ()
 
     @property
     def value(self) -> None:
-        """Never certain."""
+        """None: the value is never certain."""
         return None
 
 
 class Ranges(Mapping[str, Range]):
-    """Ranges by name, such as those of topics, as two columns."""
+    """Ranges by name (for example by topic), held as arrays of floors and ceilings."""
 
-    def __init__(self, places: Mapping[str, int], floors: Floats, ceilings: Floats) -> None:
-        self._places = places
+    def __init__(self, index: Mapping[str, int], floors: Floats, ceilings: Floats) -> None:
+        self._index = index
         self.floors, self.ceilings = floors, ceilings
 
     def __getitem__(self, name: str) -> Range:
-        at = self._places[name]
-        return Range(float(self.floors[at]), float(self.ceilings[at]))
+        place = self._index[name]
+        return Range(float(self.floors[place]), float(self.ceilings[place]))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._index)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._index)
 
     def items(self) -> ItemsView[str, Range]:
-        """Name and range of each."""
-        ends = map(Range, self.floors.tolist(), self.ceilings.tolist())
-        return dict(zip(self._places, ends, strict=True)).items()
+        """Names and ranges. Faster than looking up each name."""
+        ranges = map(Range, self.floors.tolist(), self.ceilings.tolist())
+        return dict(zip(self._index, ranges, strict=True)).items()
 
     def values(self) -> ValuesView[Range]:
         """The ranges."""
         return dict(self.items()).values()
 
     def of(self, names: Collection[str]) -> Ranges:
-        """Those of some names, in the order of all."""
-        chosen = [name for name in self._places if name in names]
-        places = [self._places[name] for name in chosen]
+        """The ranges of some names, in the present order."""
+        chosen = [name for name in self._index if name in names]
+        places = [self._index[name] for name in chosen]
         index = {name: place for place, name in enumerate(chosen)}
         return Ranges(index, self.floors[places], self.ceilings[places])
 
     @property
     def uncertain(self) -> list[str]:
-        """The names of those that hang on what is missing."""
-        names = list(self._places)
-        apart = abs(self.floors - self.ceilings) > ROUNDING
-        return [names[at] for at in apart.nonzero()[0].tolist()]
+        """The names whose floor and ceiling differ."""
+        names = list(self._index)
+        differ = abs(self.floors - self.ceilings) > ROUNDING
+        return [names[place] for place in differ.nonzero()[0].tolist()]
 
     @property
     def certain(self) -> list[float]:
-        """The values; none at all where one of them is open."""
+        """All values, or an empty list if any of them is uncertain."""
         return [] if self.uncertain else self.floors.tolist()
 
     @property
     def mean(self) -> Range:
-        """The mean of them, of which there is at least one."""
+        """The mean of the ranges, of which there must be at least one."""
         floor, ceiling = (fsum(ends.tolist()) / len(self) for ends in (self.floors, self.ceilings))
         return Range(floor, ceiling)

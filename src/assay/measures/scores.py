@@ -1,4 +1,4 @@
-"""A score of a run over topics, and how runs rank by it."""
+"""Scores of runs over topics, and the ranking of runs by them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Self
 from assay.measures.ranges import ROUNDING, Range
 
 Ends = tuple[float, float]
-"""Low and high end of a bootstrap interval."""
+"""The low and high end of a bootstrap interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """A score of a run over topics (questions).
 
-    ``floor`` and ``ceiling`` are its values if everything missing turned out worst and best for
-    the run (:class:`assay.measures.ranges.Range`); ``value`` is None if they differ. All three
-    are None if the score is undefined. ``low`` and ``high`` bound its bootstrap interval over
-    topics, which then holds the intervals of both. The score is over ``topics`` topics; the values
-    of ``missing`` of them hang on a label that is not there.
+    ``floor``, ``ceiling``: the worst and best value for the run, given the missing labels
+    (:class:`assay.measures.ranges.Range`). ``value``: None if these differ. All three are None if
+    the score is undefined. ``low``, ``high``: the bootstrap interval over topics; it contains the
+    intervals of floor and ceiling. ``topics``: the number of topics. ``missing``: the number of
+    topics whose values depend on a missing label.
     """
 
     run: str
@@ -36,7 +36,7 @@ class Score:
 
     @classmethod
     def undefined(cls, run: str, measure: str, *, topics: int = 0, missing: int = 0) -> Self:
-        """A score that no completion of the labels would define."""
+        """A score that is undefined whatever the missing labels are."""
         return cls(run, measure, None, None, None, topics, missing, None, None)
 
     @classmethod
@@ -49,13 +49,14 @@ class Score:
         topics: int,
         missing: int = 0,
     ) -> Self:
-        """A score from its floor to its ceiling (None: it is undefined); the bootstrap
-        ``intervals`` are of these."""
+        """A score with the floor and ceiling ``ends`` (None if undefined), and the bootstrap
+        ``intervals`` of both."""
         if ends is None:
             return cls.undefined(run, measure, topics=topics, missing=missing)
         low = min((low for low, _ in intervals), default=None)
         high = max((high for _, high in intervals), default=None)
-        # A safe end may lie beyond all that was resampled, a value by rounding.
+        # The interval must contain floor and ceiling. An end that is only a bound may lie beyond
+        # all resamples; a certain value may do so by rounding only.
         slack = ROUNDING if ends.value is not None else float("inf")
         if low is not None and 0 < low - min(ends) <= slack:
             low = min(ends)
@@ -65,7 +66,7 @@ class Score:
 
     @property
     def interval(self) -> Ends | None:
-        """Its bootstrap interval, where it has one."""
+        """The bootstrap interval, or None."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -80,40 +81,42 @@ Scores = Mapping[str, Mapping[str, Score]]
 """run → measure → score."""
 
 PerTopic = Mapping[str, Mapping[str, Mapping[str, Range | None]]]
-"""run → measure → topic → value; None if it is undefined whatever the labels are."""
+"""run → measure → topic → value; None if it is undefined whatever the missing labels are."""
 
-_TOPICS, _VALUES = 10, 5
-"""Of so many topics and different values two runs are not the same by chance."""
+_LEAST_TOPICS, _LEAST_VALUES = 10, 5
+"""With so many topics and different values, two runs do not have the same scores by chance."""
 
 
-def twins(scores: Scores, per_topic: PerTopic) -> Iterator[tuple[list[str], int]]:
-    """Runs that score the same on every topic by every measure, and on how many topics: with ten
-    topics or more and five different values or more, and nothing missing."""
+def identical_runs(scores: Scores, per_topic: PerTopic) -> Iterator[tuple[list[str], int]]:
+    """Groups of runs that have the same score on every topic by every measure, each with the number
+    of topics. Only groups with nothing missing, at least 10 topics and at least 5 different values
+    are reported."""
     by_scores = defaultdict(list)
     for run, by_measure in scores.items():
-        if not any(one.missing for one in by_measure.values()):
-            by_scores[tuple((name, one.ends) for name, one in by_measure.items())].append(run)
+        if not any(score.missing for score in by_measure.values()):
+            means = tuple((name, score.ends) for name, score in by_measure.items())
+            by_scores[means].append(run)
     for runs in by_scores.values():
-        found: list[tuple[list[str], dict[str, dict[str, Range | None]]]] = []
+        groups: list[tuple[list[str], dict[str, dict[str, Range | None]]]] = []
         for run in runs if len(runs) > 1 else ():
             values = {name: dict(by_topic) for name, by_topic in per_topic.get(run, {}).items()}
-            if same := next((names for names, others in found if others == values), None):
-                same.append(run)
+            if group := next((names for names, others in groups if others == values), None):
+                group.append(run)
             else:
-                found.append(([run], values))
-        for names, values in found:
+                groups.append(([run], values))
+        for names, values in groups:
             topics = set().union(*values.values())
-            different = {value for by_topic in values.values() for value in by_topic.values()}
-            if len(names) > 1 and len(topics) >= _TOPICS and len(different) >= _VALUES:
+            distinct = {value for by_topic in values.values() for value in by_topic.values()}
+            if len(names) > 1 and len(topics) >= _LEAST_TOPICS and len(distinct) >= _LEAST_VALUES:
                 yield names, len(topics)
 
 
 def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dict[str, int | None]:
     """The runs that have a measure, best first, each with its rank.
 
-    They stand by floor, then by ceiling, then by name. Two runs whose ranges overlap share a rank,
-    and so does whatever lies between them; the run after n others has rank n + 1 if it is
-    surely worse than all of them. Runs whose score is undefined come last, without a rank.
+    Runs are sorted by floor, then ceiling, then name. Two runs whose ranges overlap share a rank
+    with each other and with all runs between them. A run that is certainly worse than the n runs
+    before it has rank n + 1. Runs with an undefined score come last and have no rank.
     """
     sign = -1.0 if lower_is_better else 1.0
     known: list[tuple[float, float, str]] = []
@@ -126,14 +129,14 @@ def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dic
             else:
                 known.append((-sign * ends.floor, -sign * ends.ceiling, run))
     known.sort()
-    found: dict[str, int | None] = {}
-    # Signs are turned. From the worst run up: a run is surely worse than all before it where no
-    # run from it on can reach the floor of the one before.
-    reach, together = float("inf"), []
+    rank_of: dict[str, int | None] = {}
+    # From the worst run upwards; the ends are negated. A new rank begins at a run if neither it nor
+    # any worse run can reach the floor of the run before it.
+    best_ceiling, sharing = float("inf"), []
     for place in range(len(known) - 1, -1, -1):
-        together.append(known[place][2])
-        reach = min(reach, known[place][1])
-        if not place or reach > known[place - 1][0] + ROUNDING:
-            found.update(dict.fromkeys(together, place + 1))
-            together = []
-    return {run: found.get(run) for run in (*(one[2] for one in known), *sorted(undefined))}
+        sharing.append(known[place][2])
+        best_ceiling = min(best_ceiling, known[place][1])
+        if not place or best_ceiling > known[place - 1][0] + ROUNDING:
+            rank_of.update(dict.fromkeys(sharing, place + 1))
+            sharing = []
+    return {run: rank_of.get(run) for run in (*(run for *_, run in known), *sorted(undefined))}

@@ -15,7 +15,7 @@ from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
-from assay.measures.scores import twins
+from assay.measures.scores import identical_runs
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.paths import FileStamp, file_stamp
 from assay.model.wording import joined
@@ -293,7 +293,7 @@ class Evaluation:
         warnings += [
             f"The runs {joined(runs)} score the same on all {topics} topics, by every measure: is "
             "one a copy of the other?"
-            for runs, topics in twins(found.scores, found.per_topic)
+            for runs, topics in identical_runs(found.scores, found.per_topic)
         ]
         titles = {task.name: task.title for task in self.tasks}
         of_labels = () if found.unlabelled else label_gaps(book, self.tasks)

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.nuggets import NUGGET_MEASURES, coverage_ends, nugget_ends
-from assay.measures.ranges import OPEN, IfDefined, Range
+from assay.measures.ranges import OPEN, Range, RangeIfDefined
 from assay.measures.support import SUPPORT_MEASURES, Citations, counted_citations, support_table
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
@@ -106,7 +106,7 @@ def nugget_sheet(
             empty = next((one[at][-1] for one in scored if one[at][-1] is not None), None)
             unsure = is_open or (empty is not None and empty.value is None)
             # Silence is worth 0, where the measure turns out to be defined at all.
-            nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else empty
+            nothing[name][topic] = RangeIfDefined(0.0, 0.0) if unsure else empty
             for one, found in zip(mine, scored, strict=True):
                 # Where others were held to nuggets that count, labels of one without are missing.
                 other = OPEN if is_open or empty is not None else None

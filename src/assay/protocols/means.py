@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.measures.arrays import Floats
 from assay.measures.bootstrap import mean_intervals
-from assay.measures.ranges import IfDefined, Range
+from assay.measures.ranges import Range, RangeIfDefined
 from assay.measures.scores import PerTopic, Score, Scores
 
 
@@ -41,8 +41,8 @@ def mean_score(
 
     A topic is None where the measure is undefined there whatever the labels are: it leaves the
     mean, for every run alike. Nothing leaves a mean because a label is missing; where it is not
-    known whether a topic has a value (:class:`IfDefined`, more is better), the floor counts it if
-    that lowers the mean, the ceiling if that raises it.
+    known whether a topic has a value (:class:`RangeIfDefined`, more is better), the floor counts it
+    if that lowers the mean, the ceiling if that raises it.
     """
     return _mean_scores(run, {measure: values}, settings)[measure]
 
@@ -83,8 +83,8 @@ def _mean_scores(
 
 def _samples(known: Sequence[Range]) -> tuple[list[float], list[float]]:
     """The floors and the ceilings that the means are over."""
-    sure = [value for value in known if not isinstance(value, IfDefined)]
-    open_ones = [value for value in known if isinstance(value, IfDefined)]
+    sure = [value for value in known if not isinstance(value, RangeIfDefined)]
+    open_ones = [value for value in known if isinstance(value, RangeIfDefined)]
     floors, ceilings = ([value[end] for value in sure] for end in (0, 1))
     for floor in sorted(value.floor for value in open_ones):
         if not floors or floor < fsum(floors) / len(floors):

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from assay.measures.arrays import Bools, Floats
-from assay.measures.ranges import OPEN, IfDefined, Range
+from assay.measures.ranges import OPEN, Range, RangeIfDefined
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]
@@ -80,7 +80,7 @@ class Sheet:
 
 def ranges(floors: Floats, ceilings: Floats, sure: Bools | None = None) -> list[list[Range | None]]:
     """Rows of ends as ranges; None where they are NaN, and of those that are not ``sure``
-    :class:`IfDefined`. Equal ones are one object."""
+    :class:`RangeIfDefined`. Equal ones are one object."""
     certain = np.ones_like(floors, np.bool_) if sure is None else sure
     return [
         [None if cell[0] != cell[0] else _range(*cell) for cell in zip(*row, strict=True)]
@@ -90,4 +90,4 @@ def ranges(floors: Floats, ceilings: Floats, sure: Bools | None = None) -> list[
 
 @lru_cache(10_000)
 def _range(floor: float, ceiling: float, sure: bool) -> Range:
-    return (Range if sure else IfDefined)(floor, ceiling)
+    return (Range if sure else RangeIfDefined)(floor, ceiling)

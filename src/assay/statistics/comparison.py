@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.bootstrap import Interval, ends_of, mean_intervals
-from assay.measures.confidence import LOWER_IS_BETTER, measured
+from assay.measures.confidence import LOWER_IS_BETTER, confidence_measure
 from assay.measures.settings import probability
 from assay.statistics.checks import defined, score_matrix
 from assay.statistics.confidence import paired_differences
@@ -205,7 +205,7 @@ def compare_confidences(
     _check_names(runs, m)
     probability(alpha, "alpha")
     sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
-    plain = [measured(measure, p[:, i], c[:, i]) for i in range(m)]
+    plain = [confidence_measure(measure, p[:, i], c[:, i]) for i in range(m)]
     values = sign * np.array([np.nan if value is None else value for value in plain])
     order = np.argsort(-values, kind="stable")[: int(np.isfinite(values).sum())]
     m = len(order)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import MIN_TOPICS, Interval, percentile_interval, topic_counts
-from assay.measures.confidence import MEASURES, Tally, bin_starts, check, measured
+from assay.measures.confidence import MEASURES, Tally, bin_starts, check, confidence_measure
 from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability, whole_number
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, swap_masks
@@ -171,7 +171,7 @@ def paired_differences(
     drawing = MeasuredDraws(p, c, measure)
     n, m = p.shape
     value = drawing.value
-    values = [measured(measure, p[:, run], c[:, run]) for run in range(m)]
+    values = [confidence_measure(measure, p[:, run], c[:, run]) for run in range(m)]
     drawn = np.concatenate(
         [drawing.values(counts, n) for counts in topic_counts(n, resamples, seed)]
     )
