@@ -17,8 +17,8 @@ from assay.labellers.replies import parse_reply
 from assay.ledger import Ledger
 from assay.measures.ranges import Range
 from assay.measures.summaries import (
-    Labelled,
     SectionLabels,
+    SummaryLabels,
     Weights,
     comp,
     contributions,
@@ -42,7 +42,7 @@ def test_scores_are_those_of_the_formulas(sgss, folder):
     done = sgss("evaluate", folder, "--json")
     assert done.returncode == 0, done.stderr
     found = summaries(folder)
-    tea = Labelled(1, 1, 0.5, (  # "Ships" stands in its second section
+    tea = SummaryLabels(1, 1, 0.5, (  # "Ships" stands in its second section
         SectionLabels((1.0,), (1.0,), (1.0,)), SectionLabels((1.0, 0.5), (1.0, 0.5), (1.0, 0.0)),
     ))  # fmt: skip
     x = experience(contributions(tea, Weights()))

@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from assay.measures.summaries import (
-    Labelled,
     SectionLabels,
+    SummaryLabels,
     Weights,
     abandonment,
     comp,
@@ -17,7 +17,7 @@ from assay.measures.summaries import (
     contributions,
     experience,
     experience_ends,
-    filled,
+    fill_missing,
     final_lines,
     geometric,
     jsd,
@@ -37,8 +37,8 @@ def score(summary, weights=ONLY_RELEVANCE, most=None):
 
 
 def test_figure_3_bad_content_hurts_more_at_the_top():
-    a = Labelled(1.0, 0.0, 0.0, (GOOD, GOOD, EMPTY))
-    b = Labelled(1.0, 0.0, 0.0, (EMPTY, GOOD, GOOD))
+    a = SummaryLabels(1.0, 0.0, 0.0, (GOOD, GOOD, EMPTY))
+    b = SummaryLabels(1.0, 0.0, 0.0, (EMPTY, GOOD, GOOD))
     assert score(a) == pytest.approx(0.935374, abs=5e-7)
     assert score(b) == pytest.approx(0.616327, abs=5e-7)
 
@@ -59,7 +59,7 @@ def parts(draw):
 
 
 summaries = st.builds(
-    Labelled, level, level, level, st.lists(parts(), max_size=4).map(tuple), st.booleans()
+    SummaryLabels, level, level, level, st.lists(parts(), max_size=4).map(tuple), st.booleans()
 )
 share = st.floats(0, 1)
 
@@ -105,7 +105,7 @@ def test_good_content_counts_more_the_earlier_it_comes(grades, data):
 @given(summaries)
 def test_a_better_label_never_lowers_xux(summary):
     weights = Weights()
-    best = Labelled(1.0, summary.of, summary.orep, summary.parts, summary.overview_last)
+    best = SummaryLabels(1.0, summary.of, summary.orep, summary.parts, summary.overview_last)
     assert score(best, weights) >= score(summary, weights) - 1e-12
 
 
@@ -171,7 +171,7 @@ def torn_parts(draw):
 
 
 torn = st.builds(
-    Labelled, maybe, maybe, maybe, st.lists(torn_parts(), max_size=2).map(tuple), st.booleans()
+    SummaryLabels, maybe, maybe, maybe, st.lists(torn_parts(), max_size=2).map(tuple), st.booleans()
 )
 
 
@@ -189,7 +189,7 @@ def completions(summary, points):
         def number(value, left=left):
             return left.pop(0) if value is None else value
 
-        yield Labelled(
+        yield SummaryLabels(
             *(number(v) for v in (summary.os, summary.of, summary.orep)),
             tuple(
                 SectionLabels(*(tuple(map(number, row)) for row in (p.g, p.srel, p.sf)), p.heading)
@@ -206,7 +206,9 @@ def test_the_ends_of_what_is_linear_are_those_of_every_completion(summary, weigh
     every = [
         experience(contributions(one, weights)) for one in completions(summary, (0.0, 0.5, 1.0))
     ]
-    floor, ceiling = experience_ends(filled(summary, 0.0), filled(summary, 1.0), weights)
+    floor, ceiling = experience_ends(
+        fill_missing(summary, 0.0), fill_missing(summary, 1.0), weights
+    )
     finals, pr = final_lines(summary), geometric(len(floor), 0.3)
     for of in (
         lambda x: xux(x, most), lambda x: xux_f(x, finals), lambda x: xux_g(x, pr),

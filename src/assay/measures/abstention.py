@@ -99,15 +99,15 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
     present, n = answers.present, len(answers.p)
     below = present & (answers.p < threshold)
     answered = present & (answers.refused != 1)  # for some of these it is unknown
-    withheld, kept = below & answered, answered & ~below
-    surely_kept = kept & (answers.refused == 0)
+    withheld, retained = below & answered, answered & ~below
+    surely_retained = retained & (answers.refused == 0)
     correct = np.where(below, answers.to_refuse, answers.correct).astype(np.float64)
 
     left_out = int((~present).sum())
     accuracy, hmr = accuracy_and_hmr(answers.p[present], correct[present], left_out=left_out)
     # An answer that may be a refusal may be no attempt, so its correctness counts as unknown.
-    correct_if_attempted = np.where(kept & ~surely_kept, np.nan, correct)
-    attempted = present & (kept | (correct != 0))
+    correct_if_attempted = np.where(retained & ~surely_retained, np.nan, correct)
+    attempted = present & (retained | (correct != 0))
     attempted_accuracy = attempted_hmr = None
     if attempted.any():
         attempted_accuracy, attempted_hmr = accuracy_and_hmr(
@@ -122,14 +122,14 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
     return SweepPoint(
         threshold,
         withheld_count,
-        Range(int(surely_kept.sum()) / n, int(kept.sum()) / n),
+        Range(int(surely_retained.sum()) / n, int(retained.sum()) / n),
         accuracy,
         hmr,
         attempted_accuracy,
         # Removing an answer can lower HMR below what it is with the answer, whether right or wrong.
-        OPEN if (kept & ~surely_kept).any() else attempted_hmr,
+        OPEN if (retained & ~surely_retained).any() else attempted_hmr,
         precision,
-        _share(hits, int((kept & wrong).sum()), maybe_hits, int((kept & unknown).sum())),
+        _share(hits, int((retained & wrong).sum()), maybe_hits, int((retained & unknown).sum())),
     )
 
 

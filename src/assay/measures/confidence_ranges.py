@@ -1,16 +1,16 @@
-"""Confidence measures where the correctness of some answers, or whole answers, are missing.
+"""Ranges of the confidence measures if the correctness of answers, or whole answers, are missing.
 
-Two things may be missing. Whether an answer is *correct* may be unknown, for want of a label: both
-are possible. A question may be *left out*: then the answer counts as wrong, and its confidence is
-unknown (R2C2, step 5). The ceiling takes a confidence of 0 for it. So that handing in less never
-pays, the floor takes the worst answer that could have been handed in: wrong with confidence 1 or,
-where that is worse, right with confidence 0; otherwise a run could raise its HMR and its R_U by
-leaving out what it answers rightly but timidly.
+Two things may be missing. The *correctness* of an answer may be unknown because there is no label;
+it may then be right or wrong. A question may be *left out* by the run; it then counts as wrong, and
+its confidence is unknown (R2C2, step 5). For the ceiling, its confidence is 0. For the floor, it
+has the worst answer possible: a bold one, wrong with confidence 1, or a timid one, right with
+confidence 0. (Otherwise a run could raise HMR and R_U by leaving out questions that it would answer
+correctly with low confidence.)
 
-All ends are exact but for these, which are safe: the ceiling of KS, and with questions left out the
-floors of ECE, MCE, KS and AUROC. (With questions left out the ceilings are those of a confidence of
-0; ECE, MCE and KS can be lower with another one, which makes up for errors of the other kind.)
-``tests/measures/test_confidence_ranges.py`` sets them against every completion.
+All ends are exact, except that the ceiling of KS and, with questions left out, the floors of ECE,
+MCE, KS and AUROC are only bounds. (With questions left out, ECE, MCE and KS could be lower than at
+the ceiling, with a confidence other than 0 that compensates for errors of the opposite kind.)
+``tests/measures/test_confidence_ranges.py`` compares them with every completion.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from assay.measures.ranges import Range
 
 @dataclass(frozen=True)
 class Completion:
-    """One way in which everything that is missing could have turned out: confidences and
-    correctness of all questions."""
+    """One way in which everything missing could turn out: the confidence (``p``) and correctness
+    (``c``) of every question."""
 
     p: Floats
     c: Bools
@@ -36,7 +36,8 @@ class Completion:
 
 @dataclass(frozen=True)
 class CompletedRange:
-    """Where a measure lies, and completions at (or, where the end is only safe, near) both ends."""
+    """The range of a measure, with a completion that reaches each end (or comes near, if the end is
+    only a bound)."""
 
     range: Range
     floor: Completion
@@ -53,54 +54,53 @@ def confidence_ranges(
 ) -> dict[str, CompletedRange | None]:
     """Floor and ceiling of every confidence measure.
 
-    ``p``: the confidence of each answer, 0 to 1. ``c``: 1 if it is correct, 0 if it is not,
-    NaN if nobody knows. ``left_out``: how many further questions have no answer. ``bins``:
-    number of bins of ECE and MCE. ``closed``: which end of a bin belongs to it. Returns the
-    ranges by the names and in the order of :data:`assay.measures.confidence.MEASURES`; None for
-    AUROC where it is undefined whatever the missing labels are. Raises ValueError if as
-    :func:`assay.measures.confidence.check` does, for the known answers.
+    ``p``: the confidence of each answer, 0 to 1. ``c``: 1 if it is correct, 0 if it is not, NaN if
+    unknown. ``left_out``: the number of further questions, without an answer. ``bins``: the number
+    of bins of ECE and MCE. ``closed``: which end of a bin belongs to it. Returns ranges by name, in
+    the order of :data:`assay.measures.confidence.MEASURES`; None for AUROC if it is undefined
+    whatever the missing labels are. Raises ValueError as
+    :func:`assay.measures.confidence.check` does.
     """
     confidence, correct, unknown = _checked(p, c, left_out)
     if not unknown.any() and not left_out:
-        only = Completion(confidence, correct)
+        known = Completion(confidence, correct)
         values = confidence_measures(confidence, correct, bins=bins, closed=closed)
         return {
-            name: None if value is None else CompletedRange(Range.certain(value), only, only)
+            name: None if value is None else CompletedRange(Range.certain(value), known, known)
             for name, value in values.items()
         }
-    return _Missing(confidence, correct, unknown, left_out, bins, closed).ends()
+    return _IncompleteAnswers(confidence, correct, unknown, left_out, bins, closed).ranges()
 
 
 def accuracy_and_hmr(
     p: npt.ArrayLike, c: npt.ArrayLike, *, left_out: int = 0
 ) -> tuple[Range, Range]:
-    """Floor and ceiling of these two alone, as :func:`confidence_ranges` has them."""
+    """Floor and ceiling of accuracy and HMR only; faster than :func:`confidence_ranges`."""
     confidence, correct, unknown = _checked(p, c, left_out)
     if not unknown.any() and not left_out:
         return (
             Range.certain(float(correct.mean())),
             Range.certain(hmr(confidence, correct)),
         )
-    missing = _Missing(confidence, correct, unknown, left_out)
-    return missing.accuracy().range, missing.rewards("HMR").range
+    answers = _IncompleteAnswers(confidence, correct, unknown, left_out)
+    return answers.accuracy().range, answers.rewards("HMR").range
 
 
 def _checked(p: npt.ArrayLike, c: npt.ArrayLike, left_out: int) -> tuple[Floats, Bools, Bools]:
     """Confidences, correctness (False where unknown), and where it is unknown."""
-    given = np.asarray(c, dtype=np.float64)
-    unknown = np.isnan(given)
-    if left_out and not len(given):
+    labels = np.asarray(c, dtype=np.float64)
+    unknown = np.isnan(labels)
+    if left_out and not len(labels):
         return np.empty(0), np.empty(0, dtype=bool), unknown
-    return (*check(p, np.where(unknown, 0.0, given)), unknown)
+    return (*check(p, np.where(unknown, 0.0, labels)), unknown)
 
 
-class _Missing:
-    """The answers of a run, of which something is missing.
+class _IncompleteAnswers:
+    """A run's answers, some of unknown correctness, and questions that it left out.
 
-    ``order`` are the answers of unknown correctness by rising confidence. The m of them that are
-    right are the m least confident ones where that is worst, the m most confident ones where it is
-    best: for a given m this makes R_O, R_U and the AUROC as low, or as high, as they can be, so
-    that all that is left is to try every m.
+    ``order``: the answers of unknown correctness, by ascending confidence; ``open``: their
+    confidences. If m of them are right, R_O, R_U and AUROC are lowest if these are the m least
+    confident, and highest if they are the m most confident; so only every m has to be tried.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class _Missing:
         self.right, self.wrong = np.sort(p[c & ~unknown]), np.sort(p[~c & ~unknown])
         self.n = len(p) + left_out
 
-    def ends(self) -> dict[str, CompletedRange | None]:
+    def ranges(self) -> dict[str, CompletedRange | None]:
         return {
             "HMR": self.rewards("HMR"),
             "R_O": self.rewards("R_O"),
@@ -134,57 +134,58 @@ class _Missing:
     # -- completions ----------------------------------------------------------------------------
 
     def _complete(self, right: npt.NDArray[np.intp], timid: int | None) -> Completion:
-        """Those answers of unknown correctness are right. Of the questions left out ``timid`` are
-        right with confidence 0 and the others wrong with confidence 1; with None all are wrong
-        with confidence 0."""
+        """The completion in which the answers ``right`` are right. Of the questions left out,
+        ``timid`` are right with confidence 0 and the others wrong with confidence 1; with None, all
+        are wrong with confidence 0."""
         c = self.c.copy()
         c[right] = True
-        absent = np.zeros(self.left_out)
+        left_out_p = np.zeros(self.left_out)
         if timid is not None:
-            absent[timid:] = 1.0
+            left_out_p[timid:] = 1.0
         return Completion(
-            np.concatenate([self.p, absent]),
+            np.concatenate([self.p, left_out_p]),
             np.concatenate([c, np.arange(self.left_out) < (timid or 0)]),
         )
 
-    def _least(self, m: int, timid: int = 0) -> Completion:
+    def _worst(self, m: int, timid: int = 0) -> Completion:
         return self._complete(self.order[:m], timid)
 
-    def _most(self, m: int) -> Completion:
+    def _best(self, m: int) -> Completion:
         return self._complete(self.order[len(self.order) - m :], None)
 
     # -- modesty --------------------------------------------------------------------------------
 
     def rewards(self, name: str) -> CompletedRange:
-        """HMR, R_O or R_U: the least over m and over how many of the questions left out are right
-        with confidence 0, of which R_O is least with none; the greatest over m."""
+        """HMR, R_O or R_U. The floor is the least value over m and over the number of questions
+        left out that are timid (for R_O, none is worst); the ceiling is the greatest over m."""
         sums = np.concatenate([[0.0], np.cumsum(self.open)])
-        low, at = np.inf, (0, 0)
+        low, lowest_at = np.inf, (0, 0)
         for timid in range(1 if name == "R_O" else self.left_out + 1):
             values = self._reward(name, sums, timid, self.left_out - timid)
             m = int(values.argmin())
             if values[m] < low:
-                low, at = float(values[m]), (m, timid)
+                low, lowest_at = float(values[m]), (m, timid)
         highs = self._reward(name, sums[-1] - sums[::-1], 0, 0)
         best = int(highs.argmax())
-        return CompletedRange(Range(low, float(highs[best])), self._least(*at), self._most(best))
+        ends = Range(low, float(highs[best]))
+        return CompletedRange(ends, self._worst(*lowest_at), self._best(best))
 
     def _reward(self, name: str, right_sums: Floats, timid: int, bold: int) -> Floats:
-        """The measure where m = 0, 1, … answers of unknown correctness, with these sums of
-        confidences, are right. Of the questions left out ``timid`` are right with confidence 0,
-        ``bold`` wrong with confidence 1, the others wrong with confidence 0."""
+        """The measure if m = 0, 1, … answers of unknown correctness are right, whose confidences
+        sum to ``right_sums``. Of the questions left out, ``timid`` are right with confidence 0,
+        ``bold`` wrong with confidence 1, and the others wrong with confidence 0."""
         m = np.arange(len(right_sums))
-        many_right = len(self.right) + m + timid
-        many_wrong = len(self.wrong) + len(self.open) - m + self.left_out - timid
-        doubt = self.wrong.sum() + self.open.sum() - right_sums + bold
-        trust = self.right.sum() + right_sums
-        sums = np.stack([doubt, many_wrong, many_right - trust, many_right])
+        right_count = len(self.right) + m + timid
+        wrong_count = len(self.wrong) + len(self.open) - m + self.left_out - timid
+        wrong_p = self.wrong.sum() + self.open.sum() - right_sums + bold
+        right_p = self.right.sum() + right_sums
+        sums = np.stack([wrong_p, wrong_count, right_count - right_p, right_count])
         return MEASURES[name].value(sums, self.n)
 
     def accuracy(self) -> CompletedRange:
         known = len(self.right)
         ends = Range(known / self.n, (known + len(self.open)) / self.n)
-        return CompletedRange(ends, self._least(0), self._most(len(self.open)))
+        return CompletedRange(ends, self._worst(0), self._best(len(self.open)))
 
     # -- calibration ----------------------------------------------------------------------------
 
@@ -195,28 +196,28 @@ class _Missing:
         return CompletedRange(Range(*values), worst, best)
 
     def _binned(self) -> dict[str, CompletedRange]:
-        """ECE and MCE: in each bin only the number of right answers matters."""
-        bins, absent = self.bins, self.left_out
+        """ECE and MCE: only the number of right answers in each bin matters."""
+        bins, left_out = self.bins, self.left_out
         numbers = bin_numbers(self.p, bins, self.closed)
         sizes = np.bincount(numbers, minlength=bins)
-        free = np.bincount(numbers[self.order], minlength=bins)
-        # Σ (p − c) of each bin if every open answer is wrong; each right one takes 1 away.
+        unknown = np.bincount(numbers[self.order], minlength=bins)
+        # Σ (p − c) of each bin if every unknown answer is wrong; each right one subtracts 1.
         surplus = np.bincount(numbers, weights=self.p - self.c, minlength=bins)
-        all_right = np.abs(surplus - free) > np.abs(surplus)
-        worst = np.maximum(np.abs(surplus), np.abs(surplus - free))
-        taken = np.clip(np.rint(surplus), 0, free)
-        best = np.abs(surplus - taken)
+        all_right = np.abs(surplus - unknown) > np.abs(surplus)
+        worst = np.maximum(np.abs(surplus), np.abs(surplus - unknown))
+        right_at_best = np.clip(np.rint(surplus), 0, unknown)
+        best = np.abs(surplus - right_at_best)
         floor = self._complete(self.order[all_right[numbers[self.order]]], 0)
-        of_open = numbers[self.order]  # which rise
-        in_bin = np.arange(len(of_open)) - np.searchsorted(of_open, of_open)
-        ceiling = self._complete(self.order[in_bin < taken[of_open]], None)
-        ece = Range(float(worst.sum() + absent) / self.n, float(best.sum()) / self.n)
+        bin_of_open = numbers[self.order]  # ascending
+        in_bin = np.arange(len(bin_of_open)) - np.searchsorted(bin_of_open, bin_of_open)
+        ceiling = self._complete(self.order[in_bin < right_at_best[bin_of_open]], None)
+        ece = Range(float(worst.sum() + left_out) / self.n, float(best.sum()) / self.n)
         gaps = [np.divide(worst, sizes, out=np.zeros(bins), where=sizes > 0)]
-        if absent:  # what is left out may all stand in one bin, at either of its ends
+        if left_out:  # the questions left out may all be in one bin, at either end of it
             low_end, high_end = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
-            gaps.append((surplus + absent * high_end) / (sizes + absent))
-            gaps.append((free - surplus + absent * (1.0 - low_end)) / (sizes + absent))
-        sizes[0] += absent
+            gaps.append((surplus + left_out * high_end) / (sizes + left_out))
+            gaps.append((unknown - surplus + left_out * (1.0 - low_end)) / (sizes + left_out))
+        sizes[0] += left_out
         least = np.divide(best, sizes, out=np.zeros(bins), where=sizes > 0)
         mce = Range(float(max(gap.max() for gap in gaps)), float(least.max()))
         return {
@@ -226,16 +227,16 @@ class _Missing:
 
     def _ks(self) -> CompletedRange:
         if not len(self.p):
-            return CompletedRange(Range(1.0, 0.0), self._least(0), self._most(0))
+            return CompletedRange(Range(1.0, 0.0), self._worst(0), self._best(0))
         levels, group = np.unique(self.p, return_inverse=True)
         sums = np.cumsum(np.bincount(group, weights=self.p - self.c))
-        free = np.cumsum(np.bincount(group[self.order], minlength=len(levels)))
-        none_right, all_right = np.abs(sums), np.abs(sums - free)
-        place = int(np.maximum(none_right, all_right).argmax())
-        high = float(max(none_right[place], all_right[place]))
-        up_to = self.order[self.open <= levels[place]]
-        floor = self._complete(up_to if all_right[place] > none_right[place] else up_to[:0], 0)
-        low = float(np.abs(sums - np.clip(np.rint(sums), 0, free)).max())
+        unknown = np.cumsum(np.bincount(group[self.order], minlength=len(levels)))
+        none_right, all_right = np.abs(sums), np.abs(sums - unknown)
+        level = int(np.maximum(none_right, all_right).argmax())
+        high = float(max(none_right[level], all_right[level]))
+        up_to = self.order[self.open <= levels[level]]
+        floor = self._complete(up_to if all_right[level] > none_right[level] else up_to[:0], 0)
+        low = float(np.abs(sums - np.clip(np.rint(sums), 0, unknown)).max())
         right: list[int] = []
         for answer, level in zip(self.order, group[self.order], strict=True):
             if len(right) < np.rint(sums[level]):
@@ -246,35 +247,35 @@ class _Missing:
     # -- discrimination -------------------------------------------------------------------------
 
     def _auroc(self) -> CompletedRange | None:
-        """By how many pairs of a right and a wrong answer are ordered well, ties counting half."""
-        count, absent = len(self.open), self.left_out
+        """The share of pairs of a right and a wrong answer in which the right one has the higher
+        confidence, ties counting half."""
+        count, left_out = len(self.open), self.left_out
         m = np.arange(count + 1)
         known = float(_below(self.wrong, self.right).sum())
         beats = np.concatenate([[0.0], np.cumsum(_below(self.wrong, self.open))])
         beaten = np.concatenate([[0.0], np.cumsum(len(self.right) - _below(self.right, self.open))])
         ties = np.concatenate([[0.0], _ties_across(self.open), [0.0]])[: count + 1] / 2.0
-        # Pairs of known ones; of open right with known wrong ones, and of known right with open
-        # wrong ones; and ties of open ones across the border.
+        # Pairs of known answers; of unknown right and known wrong ones; of known right and unknown
+        # wrong ones; and ties between unknown right and unknown wrong ones.
         low = known + beats + beaten[-1] - beaten + ties
         high = known + (beats[-1] - beats[::-1]) + beaten[::-1] + m * (count - m) - ties[::-1]
-        # What is left out: wrong with confidence 0 if that is best.
+        # For the ceiling, the questions left out are wrong with confidence 0.
         positive = np.concatenate([[0.0], np.cumsum(np.where(self.open[::-1] > 0, 1.0, 0.5))])
-        high = high + absent * (np.where(self.right > 0, 1.0, 0.5).sum() + positive)
-        many_right, many_wrong = len(self.right) + m, len(self.wrong) + count - m
-        defined = many_right * (many_wrong + absent) > 0
-        # No pair of what is left out is ordered well here: the more pairs, the lower the share, and
-        # there are most where as many are right as wrong.
-        timid = np.clip((many_wrong + absent - many_right) // 2, 0, absent)
-        pairs = (many_right + timid) * (many_wrong + absent - timid)
+        high = high + left_out * (np.where(self.right > 0, 1.0, 0.5).sum() + positive)
+        right_count, wrong_count = len(self.right) + m, len(self.wrong) + count - m
+        defined = right_count * (wrong_count + left_out) > 0
+        # For the floor, no pair with a question left out is ordered correctly. So the share is
+        # lowest with the most pairs: with about as many right as wrong answers.
+        timid = np.clip((wrong_count + left_out - right_count) // 2, 0, left_out)
+        pairs = (right_count + timid) * (wrong_count + left_out - timid)
         if not defined.any() and not (pairs > 0).any():
             return None
         lows = np.divide(low, pairs, out=np.full(count + 1, np.inf), where=pairs > 0)
-        highs = np.divide(
-            high, many_right * (many_wrong + absent), out=np.full(count + 1, -1.0), where=defined
-        )
+        pairs_at_best = right_count * (wrong_count + left_out)
+        highs = np.divide(high, pairs_at_best, out=np.full(count + 1, -1.0), where=defined)
         worst, best = int(lows.argmin()), int(highs.argmax())
         ends = Range(float(lows[worst]), float(highs[best]) if defined.any() else 1.0)
-        return CompletedRange(ends, self._least(worst, int(timid[worst])), self._most(best))
+        return CompletedRange(ends, self._worst(worst, int(timid[worst])), self._best(best))
 
 
 def _below(among: Floats, values: Floats) -> Floats:
@@ -284,7 +285,7 @@ def _below(among: Floats, values: Floats) -> Floats:
 
 
 def _ties_across(values: Floats) -> Floats:
-    """For each place between two of the sorted ``values``, how many pairs across it are equal."""
+    """For each gap between neighbours of the sorted ``values``, how many equal pairs span it."""
     if len(values) < 2:
         return np.zeros(0)
     starts = np.searchsorted(values, values, "left")

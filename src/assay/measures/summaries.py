@@ -1,9 +1,8 @@
 """Scores of structured summaries: XUX, XUX_F, XUX_G, Comp, SGSS.
 
-Source: Sakai et al., Plans for evaluating structured generative search summaries (2026);
-equation numbers are the paper's. Everything is a number in, a number out: labels have been mapped
-to 0–1 before. What hangs on missing labels is computed twice, once with the least and once with the
-greatest number in their places.
+Labels are numbers from 0 to 1. With missing labels, a score is computed once with the lowest and
+once with the highest number in their place. Source: Sakai et al., Plans for evaluating structured
+generative search summaries (2026); equation numbers are the paper's.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ Value = float | None
 V = TypeVar("V", float, Value)
 
 MOST_SCANNED = 100
-"""Unknown grades of a summary up to which the ceiling of Comp is sought among the points of the
-scale; with more of them it is that of grades anywhere between."""
+"""With more unknown grades than this, the ceiling of Comp allows grades between the points of the
+scale, because there are too many combinations of points to try."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of eqs. 5, 8 and 12. The defaults keep X(l) within 0 to 1."""
+    """The weights of eqs. 5, 8 and 12. With the defaults, X(l) is from 0 to 1."""
 
     OS: float = 1 / 3
     OF: float = 1 / 3
@@ -49,15 +48,15 @@ class Weights:
                 raise ValueError(f"the weight {field.name} is not finite")
 
     def by_sign(self) -> tuple[Weights, Weights]:
-        """The positive and the negative ones; 0 in the others' places."""
+        """The weights with negative ones set to 0, and with positive ones set to 0."""
         values = astuple(self)
         return Weights(*(max(0.0, v) for v in values)), Weights(*(min(0.0, v) for v in values))
 
 
 @dataclass(frozen=True, slots=True)
 class SectionLabels(Generic[V]):
-    """A section: ``g`` of each statement for the heading (empty where there is no heading),
-    ``srel`` and ``sf`` of each statement."""
+    """The labels of a section: for each statement ``srel``, ``sf``, and ``g``, how well the heading
+    represents it (empty if there is no heading)."""
 
     g: tuple[V, ...]
     srel: tuple[V, ...]
@@ -66,8 +65,9 @@ class SectionLabels(Generic[V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled(Generic[V]):
-    """A summary as its labels: those of the overview, and of every section in order."""
+class SummaryLabels(Generic[V]):
+    """The labels of a summary: OS, OF and OR of the overview (``os``, ``of``, ``orep``), and those
+    of each section, in order."""
 
     os: V
     of: V
@@ -77,20 +77,21 @@ class Labelled(Generic[V]):
 
     @property
     def lines(self) -> int:
-        """L, eq. 1."""
+        """L, the number of lines (eq. 1)."""
         return 1 + sum(part.heading + len(part.srel) for part in self.parts)
 
 
-def filled(summary: Labelled[Value], missing: float) -> Labelled[float]:
-    """The summary with every missing label worth ``missing``; itself where none is missing."""
-    every = (one for part in summary.parts for one in (part.g, part.srel, part.sf))
-    if not any(None in some for some in ((summary.os, summary.of, summary.orep), *every)):
-        return cast("Labelled[float]", summary)
+def fill_missing(summary: SummaryLabels[Value], missing: float) -> SummaryLabels[float]:
+    """Replace every missing label by ``missing``. Returns the same object if none is missing."""
+    sections = (labels for part in summary.parts for labels in (part.g, part.srel, part.sf))
+    overview = (summary.os, summary.of, summary.orep)
+    if not any(None in labels for labels in (overview, *sections)):
+        return cast("SummaryLabels[float]", summary)
 
     def number(value: Value) -> float:
         return missing if value is None else value
 
-    return Labelled(
+    return SummaryLabels(
         number(summary.os),
         number(summary.of),
         number(summary.orep),
@@ -108,81 +109,82 @@ def filled(summary: Labelled[Value], missing: float) -> Labelled[float]:
 
 
 def heading_representativeness(g: Sequence[float]) -> float:
-    """HR, eq. 6: the mean of g(h, s) over the section's statements."""
+    """HR (eq. 6): the mean of g(h, s) over the section's statements."""
     return sum(g) / len(g)
 
 
-def contributions(summary: Labelled[float], weights: Weights) -> list[float]:
+def contributions(summary: SummaryLabels[float], weights: Weights) -> list[float]:
     """What each line adds to X′ (eqs. 5 and 8), in reading order."""
     overview = weights.OS * summary.os + weights.OF * summary.of + weights.OR * summary.orep
-    found: list[float] = [] if summary.overview_last else [overview]
+    added: list[float] = [] if summary.overview_last else [overview]
     for part in summary.parts:
         if part.heading:
-            found.append(weights.HR * heading_representativeness(part.g))
-        found += [
+            added.append(weights.HR * heading_representativeness(part.g))
+        added += [
             weights.SRel * srel + weights.SF * sf
             for srel, sf in zip(part.srel, part.sf, strict=True)
         ]
     if summary.overview_last:
-        found.append(overview)
-    return found
+        added.append(overview)
+    return added
 
 
 def experience(added: Sequence[float]) -> list[float]:
-    """X(l) = X′(l)/l for l = 1 … L (eqs. 7 and 8)."""
-    return [total / place for place, total in enumerate(accumulate(added), 1)]
+    """X(l) = X′(l)/l for l = 1 … L (eqs. 7 and 8), from the :func:`contributions`."""
+    return [total / line for line, total in enumerate(accumulate(added), 1)]
 
 
 def experience_ends(
-    least: Labelled[float], greatest: Labelled[float], weights: Weights
+    least: SummaryLabels[float], greatest: SummaryLabels[float], weights: Weights
 ) -> tuple[list[float], list[float]]:
-    """The least and the greatest X(l), l = 1 … L, of a summary whose labels lie between ``least``
-    and ``greatest``. X(l) is linear in the labels, so that a label of negative weight is at its
-    greatest where X(l) is least. The same labels make every X(l) least, and thus XUX, XUX_F and
-    XUX_G, their means."""
-    rising, falling = weights.by_sign()
+    """Floors and ceilings of X(l), l = 1 … L, if each label is between ``least`` and ``greatest``.
 
-    def end(good: Labelled[float], bad: Labelled[float]) -> list[float]:
-        added = zip(contributions(good, rising), contributions(bad, falling), strict=True)
-        return experience([up + down for up, down in added])
+    X(l) is linear in the labels: at the floor, labels with negative weights have their greatest
+    values, all others their least. The same labels minimise every X(l), and thus also XUX, XUX_F
+    and XUX_G, which are means of these.
+    """
+    positive, negative = weights.by_sign()
+
+    def end(for_positive: SummaryLabels[float], for_negative: SummaryLabels[float]) -> list[float]:
+        raising = contributions(for_positive, positive)
+        lowering = contributions(for_negative, negative)
+        return experience([up + down for up, down in zip(raising, lowering, strict=True)])
 
     floor = end(least, greatest)
     return floor, floor if least is greatest else end(greatest, least)
 
 
 def lines_read(lines: int, most: float | None = None) -> int:
-    """L′ = min(L, L_max). Raises ValueError for an L_max below 1."""
+    """L′ = min(L, L_max). ``most``: L_max. Raises ValueError if it is below 1."""
     if most is not None and most < 1:
         raise ValueError("L_max must be at least 1")
     return lines if most is None else min(lines, math.floor(most))
 
 
 def xux(x: Sequence[float], most: float | None = None) -> float:
-    """XUX, eq. 2: the mean of X(l) over the first L′ lines."""
+    """XUX (eq. 2): the mean of X(l) over the first L′ lines."""
     read = lines_read(len(x), most)
     return math.fsum(x[:read]) / read
 
 
-def final_lines(summary: Labelled[V]) -> list[int]:
-    """The lines where F(l) = 1 (from 1): the overview, and each section's last line."""
-    place = 0 if summary.overview_last else 1
-    found: list[int] = [] if summary.overview_last else [1]
+def final_lines(summary: SummaryLabels[V]) -> list[int]:
+    """The lines with F(l) = 1, numbered from 1: the overview, and the last line of each section."""
+    line = 0 if summary.overview_last else 1
+    finals: list[int] = [] if summary.overview_last else [1]
     for part in summary.parts:
-        place += part.heading + len(part.srel)
-        found.append(place)
-    return [*found, place + 1] if summary.overview_last else found
+        line += part.heading + len(part.srel)
+        finals.append(line)
+    return [*finals, line + 1] if summary.overview_last else finals
 
 
 def xux_f(x: Sequence[float], finals: Sequence[int]) -> float:
-    """XUX_F, eq. 3: the mean of X(l) over the overview line and each section's last line."""
+    """XUX_F (eq. 3): the mean of X(l) over the :func:`final_lines`."""
     return math.fsum(x[line - 1] for line in finals) / len(finals)
 
 
 def xux_g(x: Sequence[float], pr: Sequence[float]) -> float:
-    """XUX_G, eq. 4: Σ Pr(l) X(l).
-
-    Raises ValueError if ``pr`` is no distribution over (some of) the lines.
-    """
+    """XUX_G (eq. 4): Σ Pr(l) X(l). Raises ValueError if ``pr`` is not a distribution over the lines
+    or the first of them."""
     if len(pr) > len(x):
         raise ValueError(f"{len(pr)} probabilities for {len(x)} lines")
     if any(p < 0 for p in pr) or not math.isclose(math.fsum(pr), 1.0, abs_tol=1e-9):
@@ -191,23 +193,19 @@ def xux_g(x: Sequence[float], pr: Sequence[float]) -> float:
 
 
 def geometric(lines: int, p: float) -> list[float]:
-    """Abandonment with probability p after each line, normalised over ``lines`` lines.
-
-    Raises ValueError for p outside (0, 1].
-    """
+    """The distribution over ``lines`` lines of users who leave after each line with probability
+    ``p``, normalised. Raises ValueError if ``p`` is not above 0 and at most 1."""
     if not 0 < p <= 1:
         raise ValueError("p must be above 0 and at most 1")
-    raw = [(1 - p) ** place for place in range(lines)]
+    raw = [(1 - p) ** line for line in range(lines)]
     total = math.fsum(raw)
     return [value / total for value in raw]
 
 
 def abandonment(counts: Sequence[float], lines: int) -> list[float]:
-    """An abandonment distribution from how many users were seen to leave at each line. Those who
-    left further down than the summary is long leave at its last line.
-
-    Raises ValueError if a count is negative or none is above 0.
-    """
+    """The distribution of abandonment, from the number of users observed to leave at each line.
+    Users who left beyond the end of the summary count at its last line. Raises ValueError if a
+    count is negative or none is above 0."""
     if any(count < 0 for count in counts) or not any(counts):
         raise ValueError("counts must not be negative, and one must be above 0")
     by_line = [float(count) for count in counts[:lines]] + [0.0] * (lines - len(counts))
@@ -217,8 +215,8 @@ def abandonment(counts: Sequence[float], lines: int) -> list[float]:
 
 
 def jsd(first: npt.ArrayLike, second: npt.ArrayLike, times: npt.ArrayLike = 1.0) -> Floats:
-    """The Jensen–Shannon divergence of two distributions, in bits: 0 to 1. They lie along the last
-    axis; a probability that stands for several places alike counts ``times`` times."""
+    """The Jensen–Shannon divergence of two distributions along the last axis, in bits (0 to 1).
+    ``times``: how many outcomes each probability stands for."""
     p, q = np.broadcast_arrays(np.asarray(first, float), np.asarray(second, float))
 
     def part(p: Floats, q: Floats) -> Floats:
@@ -230,20 +228,18 @@ def jsd(first: npt.ArrayLike, second: npt.ArrayLike, times: npt.ArrayLike = 1.0)
 
 
 def _comps(grades: Floats, counts: Floats) -> Floats:
-    """Comp of each row of ``counts``: how often each of the distinct ``grades`` occurs."""
+    """Comp for each row of ``counts``, which has the frequencies of the distinct ``grades``."""
     totals = counts @ grades
     shares = grades / np.where(totals > 0, totals, 1.0)[..., None]
-    found = 1.0 - jsd(shares, 1.0 / counts.sum(axis=-1)[..., None], counts)
-    found = np.where((counts > 0).sum(axis=-1) == 1, 1.0, found)
-    return np.where(totals > 0, found, 0.0)
+    values = 1.0 - jsd(shares, 1.0 / counts.sum(axis=-1)[..., None], counts)
+    values = np.where((counts > 0).sum(axis=-1) == 1, 1.0, values)
+    return np.where(totals > 0, values, 0.0)
 
 
 def comp(grades: Sequence[float]) -> float:
-    """Comp, eqs. 9–11: 1 − JSD of the grades of the K pooled sections and the uniform
-    distribution. 0 if every grade is 0.
-
-    Raises ValueError for a negative grade, and where there is none.
-    """
+    """Comp (eqs. 9–11): 1 − JSD between the normalised grades of the K pooled sections and the
+    uniform distribution; 0 if all grades are 0. Raises ValueError if there are no grades, or one is
+    negative."""
     if not grades or min(grades) < 0:
         raise ValueError("there must be grades, and none below 0")
     distinct, counts = np.unique(np.asarray(grades, float), return_counts=True)
@@ -251,23 +247,22 @@ def comp(grades: Sequence[float]) -> float:
 
 
 def comp_range(grades: Sequence[Value], points: Sequence[float], *, between: bool = False) -> Range:
-    """Comp where missing grades (None) may turn out to be any of ``points``, the worth of the three
-    points of the scale; with ``between`` anything from the least to the greatest.
+    """The range of Comp if missing grades (None) may be any of ``points``, the values of the three
+    points of the scale; with ``between``, anything from the lowest to the highest point.
 
-    The places of the pool are alike, so that it only matters how many unknown grades are at which
-    point. The divergence is convex in the normalised grades, and these are linear-fractional in the
-    grades: the floor is where every unknown grade is at an end. The ceiling is sought among all
-    ways to share the unknown grades out; between the points, and with more than
-    :data:`MOST_SCANNED` of them, unknown grades are equal at the ceiling, as making them equal
-    never adds to a convex symmetric function: it is then the greatest value over one number, which
-    bounds that of the points.
+    Only the number of unknown grades at each point matters, as Comp is symmetric in the grades. The
+    divergence is convex in the normalised grades, which are linear-fractional in the grades; so at
+    the floor every unknown grade is at the lowest or highest point. For the ceiling all
+    combinations of points are tried. With ``between``, or more than :data:`MOST_SCANNED` unknown
+    grades, they are all equal at the ceiling, because making them equal never increases a convex
+    symmetric function; the maximum over this single number bounds that over the points.
     """
     known = sorted(grade for grade in grades if grade is not None)
     unknown = len(grades) - len(known)
     return _comp_range(tuple(known), unknown, tuple(sorted(points)), between)
 
 
-@lru_cache(maxsize=4096)  # many summaries' grades are equal
+@lru_cache(maxsize=4096)  # many summaries have the same grades
 def _comp_range(
     known: tuple[float, ...], unknown: int, points: tuple[float, ...], between: bool
 ) -> Range:
@@ -276,23 +271,23 @@ def _comp_range(
     distinct = np.unique([*known, *points])
     counts = np.bincount(np.searchsorted(distinct, known), minlength=len(distinct))
 
-    def every(among: tuple[float, ...]) -> Floats:
-        """Comp for all ways to share the unknown grades out among these points."""
-        rest = np.indices((unknown + 1,) * (len(among) - 1)).reshape(len(among) - 1, -1).T
+    def all_comps(choices: tuple[float, ...]) -> Floats:
+        """Comp for all combinations in which each unknown grade is one of ``choices``."""
+        rest = np.indices((unknown + 1,) * (len(choices) - 1)).reshape(len(choices) - 1, -1).T
         rest = rest[rest.sum(axis=1) <= unknown]
-        ways = np.column_stack([unknown - rest.sum(axis=1), rest])
-        at = np.eye(len(distinct))[np.searchsorted(distinct, among)]
-        return _comps(distinct, counts + ways @ at)
+        combinations = np.column_stack([unknown - rest.sum(axis=1), rest])
+        columns = np.eye(len(distinct))[np.searchsorted(distinct, choices)]
+        return _comps(distinct, counts + combinations @ columns)
 
-    floor = float(every((points[0], points[-1])).min())
+    floor = float(all_comps((points[0], points[-1])).min())
     if not between and unknown <= MOST_SCANNED:
-        return Range(floor, float(every(points).max()))
+        return Range(floor, float(all_comps(points).max()))
 
     def comp_with(grade: float) -> float:
         return comp([*known, *[grade] * unknown])
 
     low, high = points[0], points[-1]
-    for _ in range(80):  # quasi-concave in the one grade: thirds close in on its top
+    for _ in range(80):  # Comp is quasi-concave in this grade, so ternary search finds the maximum
         third = (high - low) / 3
         if comp_with(low + third) < comp_with(high - third):
             low += third
@@ -302,12 +297,13 @@ def _comp_range(
 
 
 def sgss(xux_value: float, comp_value: float, weights: Weights) -> float:
-    """SGSS, eq. 12."""
+    """SGSS (eq. 12)."""
     return xux_value + weights.Comp * comp_value
 
 
 def weight_warnings(weights: Weights) -> list[str]:
-    """What lets a line add more than 1, so that XUX may pass 1 (paper, footnote 5)."""
+    """Warnings about weights with which a line may add more than 1, so that XUX may exceed 1
+    (footnote 5 of the paper), and about negative weights."""
     sums = {
         "w_OS + w_OF + w_OR": weights.OS + weights.OF + weights.OR,
         "w_HR": weights.HR,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from assay.measures.summaries import Labelled, SectionLabels, Value
+from assay.measures.summaries import SectionLabels, SummaryLabels, Value
 from assay.model.summaries import CitedText, Summary, SummarySection
 from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
@@ -192,7 +192,7 @@ class JudgedSummary:
     ``comprehensive`` is the absolute label where it was asked for."""
 
     summary: Summary
-    labels: Labelled[Value]
+    labels: SummaryLabels[Value]
     grades: tuple[Value, ...] | None
     comprehensive: Value = None
 
@@ -237,7 +237,7 @@ def judged(
         return of(criterion, SUPPORT) if one.citations else point[settings.uncited]
 
     original = original_of(inputs, summary)
-    labels = Labelled(
+    labels = SummaryLabels(
         os=of("OS", SUFFICIENCY),
         of=faithful("OF", summary.overview),
         orep=of("OR", REPRESENTATIVENESS)

@@ -10,13 +10,13 @@ import numpy as np
 from assay.measures.arrays import Floats
 from assay.measures.ranges import Range
 from assay.measures.summaries import (
-    Labelled,
     SectionLabels,
+    SummaryLabels,
     Weights,
     comp_range,
     contributions,
     experience_ends,
-    filled,
+    fill_missing,
     final_lines,
     heading_representativeness,
     sgss,
@@ -76,7 +76,7 @@ def nothing(settings: SgssSettings, weights: Weights) -> dict[str, float]:
     XUX_F and XUX_G are means of means of what the lines add: with negative weights none is below
     the least that a line can add."""
     ends = [
-        Labelled(point, point, point, (SectionLabels((point,), (point,), (point,)),))
+        SummaryLabels(point, point, point, (SectionLabels((point,), (point,), (point,)),))
         for point in (min(settings.mapping.values()), max(settings.mapping.values()))
     ]
     rising, falling = weights.by_sign()
@@ -114,12 +114,14 @@ def covers_nothing(one: ScoredSummary) -> bool:
     return bool(one.judged.grades) and one.values["Comp"] == Range.certain(0.0)
 
 
-def _ends(judged: JudgedSummary, settings: SgssSettings) -> tuple[Labelled[float], Labelled[float]]:
+def _ends(
+    judged: JudgedSummary, settings: SgssSettings
+) -> tuple[SummaryLabels[float], SummaryLabels[float]]:
     points = settings.mapping.values()
-    return filled(judged.labels, min(points)), filled(judged.labels, max(points))
+    return fill_missing(judged.labels, min(points)), fill_missing(judged.labels, max(points))
 
 
-def means_of_labels(labels: Labelled[float]) -> dict[str, float]:
+def means_of_labels(labels: SummaryLabels[float]) -> dict[str, float]:
     """OS, OF, OR as they are; HR, SRel, SF as means over headings and statements, 0 where there are
     none. Sections without headings have an HR of 0 (section 4.1)."""
     return {
