@@ -193,6 +193,12 @@ def test_results_give_way_to_no_labeller_who_was_not_asked_yet(example, assay, m
     """A later judge, or another one, would leave ranges in the place of scores."""
     folder = example("slide")
     assay("evaluate", folder)
+    assay("labels", "export", folder, "--task", "entailment", "-o", folder / "said.jsonl")
+    one = json.loads((folder / "said.jsonl").read_text().splitlines()[0])
+    said = {key: one[key] for key in ("task", "unit", "verdict")}
+    (folder / "said.jsonl").write_text(json.dumps(said))
+    assay("labels", "import", folder, folder / "said.jsonl", "--by", "human:KIM")
+    assay("score", folder)
     before = files(folder / "out")
     (folder / "none.jsonl").write_text("")
     done = assay("report", folder, "--labeller", "recorded:none.jsonl")

@@ -353,7 +353,7 @@ class Evaluation:
         except Exception:
             ledger.checked()  # what cannot be scored may be a ledger that is damaged
             raise
-        require_asked(self.folder, result)
+        require_asked(self.folder, result, ledger)
         lines = ledger.checked_lines(names, head)
         tasks = dict.fromkeys((*self.protocol.own_tasks, *self.tasks))
         places = PlacesUsed(result.used, self.protocol.used_at)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, compress, groupby
 from json.encoder import encode_basestring
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from assay.ledger.columns import by_part
 from assay.ledger.hashes import SIZE
 from assay.ledger.lines import Lines
 from assay.model.errors import SettingsError
+from assay.model.labels import LabellerId
 from assay.model.paths import file_sha256, path_inside
 from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
@@ -32,6 +33,9 @@ from assay.protocols.scores import means_command, score_files
 from assay.protocols.sides import beside_files
 from assay.protocols.standing import stands_on
 from assay.tasks.base import AnyTask
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 _AT_ONCE = SIZE << 16  # bytes of uids that are put into parts at once
 
@@ -143,7 +147,7 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
-def require_asked(folder: Folder, result: Result) -> None:
+def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
     """Raise SettingsError where ``out/`` holds scores by the labels of a labeller that is another
     by now, of whom nothing was asked yet: a newer judge would leave ranges from the worst score to
     the best in their place."""
@@ -152,12 +156,16 @@ def require_asked(folder: Folder, result: Result) -> None:
         return
     then = before.get("labellers") or {}
     others = [task for task, who in now.items() if then.get(task) and then[task] != who]
-    unheard = [task for task in others if 0 < result.asked.get(task, 0) == result.missing.get(task)]
+    unheard = [task for task in others if result.missing.get(task)]
     if not unheard:
         return
     new = [result.labellers[task] for task in others]
     if any(result.used.count(lambda label: label.labeller in new and label.task in others)):
         return  # it was asked, if not yet of all
+    given = [(label.task, _named(label.labeller)) for label in ledger.usable_by_each()]
+    unheard = [task for task in unheard if (task, then[task]) in given]
+    if not unheard:
+        return
     task = unheard[0]
     who, other = printable(then[task]["name"]), now[task]
     since = printable(other["name"]) if other else "the folder's labeller, which is not to be had,"
@@ -175,10 +183,11 @@ def require_asked(folder: Folder, result: Result) -> None:
 
 def _labellers(result: Result) -> dict[str, dict[str, Any] | None]:
     """By task, who labels it, as manifests say it."""
-    return {
-        task: None if who is None else {"name": who.name, "params": dict(who.params)}
-        for task, who in result.labellers.items()
-    }
+    return {task: who if who is None else _named(who) for task, who in result.labellers.items()}
+
+
+def _named(who: LabellerId) -> dict[str, Any]:
+    return {"name": who.name, "params": dict(who.params)}
 
 
 def _used_lines(
