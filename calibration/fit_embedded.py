@@ -29,7 +29,7 @@ from assay.labellers.embedded import probe_hash
 from assay.labellers.gguf import EngineFailure, GgufEngine
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import cache_folder, fetch_model
-from assay.labellers.thresholds import beside
+from assay.labellers.thresholds import thresholds_file
 from assay.tasks.base import canonical, content_hash
 from assay.tasks.registry import REGISTRY
 from assay.tasks.rendering import Messages, Renderer
@@ -70,7 +70,9 @@ def main() -> int:
     probes = {key: fit(rows) for key, rows in sorted(by_key.items())}
     show(probes, by_key)
     if not options.report_only:
-        target = options.output or (PACKAGED if options.model in MODELS else beside(model.path))
+        target = options.output or (
+            PACKAGED if options.model in MODELS else thresholds_file(model.path)
+        )
         store(target, model.sha256, model.name, probes, renderer)
         print(f"Thresholds of {model.name} are in {target}.")
     return 0

@@ -206,7 +206,7 @@ def test_a_host_makes_the_labeller_of_the_task(tmp_path: Path):
     for task in (ANSWER, ENTAILMENT):
         own = for_task(made, task)
         of_task = recipe.for_task(own, task)
-        there = asyncio.run(Host(of_task)._made())
+        there = asyncio.run(Host(of_task)._get_labeller())
         assert there.id == own.id
         ids.add(of_task.identity)
     assert len(ids) == 2

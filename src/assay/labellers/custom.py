@@ -1,8 +1,8 @@
-"""Labellers of your own: a function or a class, named ``module:attribute`` or by entry point.
+"""Users' own labellers: a function or a class, named ``module:attribute`` or by an entry point.
 
-Nothing is imported but what a SPEC names, and only from where Python finds modules: an evaluation
-folder that someone sends round cannot bring code along. What is imported is code that nobody here
-has seen: whatever it does wrong is said in a sentence that names it, and reaches no ledger.
+Only what a SPEC names is imported, and only from where Python finds modules, so an evaluation
+folder that somebody sends cannot bring code along. Whatever a user's labeller does wrong is
+reported in a sentence that names it, and does not reach the ledger.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from assay.model.labels import LabellerId, Status
 from assay.model.modules import check_module, entry_points
 
 GROUP = "assay.labellers"
-"""The entry point group: ``my-judge = "my_package.judge:make"`` makes the SPEC ``my-judge``."""
+"""Entry point group: ``my-judge = "my_package.judge:make"`` defines the SPEC ``my-judge``."""
 
 Answer = Mapping[str, Any] | None
 Function = Callable[[str, Mapping[str, Any]], Answer | Awaitable[Answer]]
 AnyLabeller = str | Labeller | Callable[..., Any]
-"""What a script may give as a labeller: a SPEC, a labeller, or a :data:`Function`."""
+"""What scripts may pass as a labeller: a SPEC, a labeller, or a :data:`Function`."""
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NEEDED = ("id", "concurrency", "varies", "refusal", "rendered", "preview", "estimate", "label")
@@ -49,11 +49,10 @@ _NEEDED = ("id", "concurrency", "varies", "refusal", "rendered", "preview", "est
 class FunctionLabeller(BaseLabeller):
     """A function ``(task, unit) -> verdict`` as a labeller.
 
-    ``task`` is the task's name, ``unit`` and the verdict are plain JSON values; None says that
-    the function has nothing to say. It may be ``async``, an object that can be called, or a
-    ``functools.partial``. Its attributes ``concurrency`` (default 1), ``varies`` (default False)
-    and ``version`` are honoured; without ``version`` its source text tells one version from
-    another, so that labels are asked again when it changes.
+    ``task`` is the task's name; ``unit`` and the verdict are plain JSON, and None means that the
+    function has nothing to say. It may be ``async``, a callable object or a ``functools.partial``.
+    Its attributes ``concurrency`` (default 1), ``varies`` (default False) and ``version`` are used;
+    without ``version``, its source text identifies the version, and a change asks again.
     """
 
     def __init__(self, name: str, function: Function) -> None:
@@ -73,53 +72,53 @@ class FunctionLabeller(BaseLabeller):
         return bool(getattr(self._function, "varies", False))
 
     async def label(self, request: Request) -> Outcome | None:
-        """What the function says. A verdict that does not fit is a failed label; an exception
-        becomes LabellerFailed, is not recorded, and ends the run."""
-        # A copy: what the function does to its unit must not reach the ledger.
-        given = (request.task.name, deepcopy(dict(request.content)))
+        """Call the function. A verdict that does not fit becomes a failed label; an exception
+        becomes LabellerFailed, which ends the run and is not recorded."""
+        # A copy: changes that the function makes to its unit must not reach the ledger.
+        args = (request.task.name, deepcopy(dict(request.content)))
         if self._is_async:
-            said = self._call(*given)
+            verdict = self._call(*args)
         else:
-            said = await asyncio.to_thread(self._call, *given)
-        if inspect.isawaitable(said):
+            verdict = await asyncio.to_thread(self._call, *args)
+        if inspect.isawaitable(verdict):
             with errors_as(partial(labeller_failed, self._name)):
-                said = await said
-        if said is None:
+                verdict = await verdict
+        if verdict is None:
             return None
         try:
-            return Outcome(Status.OK, verdict_in(request.task, request.unit, said))
+            return Outcome(Status.OK, verdict_in(request.task, request.unit, verdict))
         except UnusableReply as unusable:
             why = f"the verdict does not fit: {unusable}"
             return Outcome(Status.FAILED, error=why, suspect=True)
 
     @cached_property
     def _is_async(self) -> bool:
-        """Whether the function itself is, so that no thread is needed to call it."""
+        """Whether the function is async, so that calling it needs no thread."""
         function = self._function
         return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 (an object's, which may be async)
         )
 
     def _call(self, task: str, unit: dict[str, Any]) -> Any:
-        """Call the function. Its exceptions are turned into ours here, as not all of them get
-        out of a thread (nobody would ever hear of a StopIteration)."""
+        """Call the function, converting exceptions already here: some, such as StopIteration, do
+        not get out of a thread."""
         with errors_as(partial(labeller_failed, self._name)):
             return self._function(task, unit)
 
 
 def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
-    """The labeller that ``module:attribute`` or an entry point of :data:`GROUP` names, else None.
+    """The labeller that ``module:attribute`` or an entry point of :data:`GROUP` names, or None.
 
     The attribute may be a function (see :class:`FunctionLabeller`), a labeller, or a class or
-    factory (an attribute ``makes_labeller = True``) that makes one without arguments. Unless it is
-    ``named`` by a person, its module must be one of the person's own (assay.model.modules). Raises
-    SettingsError where it cannot be imported or made, or is none of these.
+    factory (with ``makes_labeller = True``) that makes one without arguments. Unless the user has
+    ``named`` it, its module must be the user's own (:mod:`assay.model.modules`). Raises
+    SettingsError if it cannot be imported or made, or is none of these.
     """
-    found = entry_points(GROUP).select(name=spec)
-    if found:
+    points = entry_points(GROUP).select(name=spec)
+    if points:
         try:
             with errors_as(partial(_not_imported, spec, "it"), ImportError, AttributeError):
-                target = next(iter(found)).load()
+                target = next(iter(points)).load()
         except (ImportError, AttributeError) as error:
             raise SettingsError(f"The labeller '{spec}' cannot be loaded: {error}.") from error
         return labeller_from(spec, target)
@@ -144,22 +143,25 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
 
 
 def known_entry_points() -> list[str]:
-    """Names of the labellers that installed packages bring."""
+    """Names of the labellers that installed packages offer."""
     return sorted(point.name for point in entry_points(GROUP))
 
 
-def spec_and_labeller(given: AnyLabeller) -> tuple[str, Labeller | None]:
-    """The SPEC that names what is given, and the labeller itself where it is not named by that
-    alone. Raises SettingsError for what is no labeller."""
-    if isinstance(given, str):
-        return given, None
-    name = getattr(given, "__qualname__", type(given).__qualname__)
-    spec = f"{getattr(given, '__module__', 'custom')}:{name}"
-    return spec, labeller_from(spec, given)
+def spec_and_labeller(labeller: AnyLabeller) -> tuple[str, Labeller | None]:
+    """A SPEC for ``labeller``, and the labeller object unless ``labeller`` was a SPEC.
+
+    Raises SettingsError if it is not a labeller.
+    """
+    if isinstance(labeller, str):
+        return labeller, None
+    name = getattr(labeller, "__qualname__", type(labeller).__qualname__)
+    spec = f"{getattr(labeller, '__module__', 'custom')}:{name}"
+    return spec, labeller_from(spec, labeller)
 
 
 def labeller_from(spec: str, target: Any) -> Labeller:
-    """What a person gave as a labeller, under the name ``spec``: see :func:`custom_labeller`."""
+    """The labeller that ``target`` is or makes, under the name ``spec``: see
+    :func:`custom_labeller`."""
     with errors_as(partial(_not_made, spec, "object")):
         if inspect.isclass(target) or getattr(target, "makes_labeller", False):
             made = _made(spec, target)
@@ -173,15 +175,15 @@ def labeller_from(spec: str, target: Any) -> Labeller:
                 "(task, unit) -> verdict."
             )
         labeller = FunctionLabeller(spec, made) if missing else GuardedLabeller(spec, made)
-        # Asked now, so that what is wrong with them is said before anything is planned.
+        # Read now, so that faults in them are reported before anything is planned.
         _ = labeller.id, labeller.concurrency, labeller.varies
     return labeller
 
 
 def _made(spec: str, target: Any) -> Any:
-    """What a class or a factory makes."""
+    """The object that a class or a factory makes."""
     what = "class" if inspect.isclass(target) else "factory"
-    with suppress(ValueError):  # of some built-in ones nobody knows what they need
+    with suppress(ValueError):  # some built-in ones have no signature
         signature = inspect.signature(target)
         try:
             signature.bind()
@@ -203,18 +205,20 @@ def _made(spec: str, target: Any) -> Any:
 
 
 def _has(thing: Any, name: str) -> bool:
-    """Whether it has the attribute, without running what may stand behind it: a property that
-    raises is there, too, and what it raises is told when it is asked."""
+    """Whether ``thing`` has an attribute, without running a property: one that raises counts, and
+    its error is reported when it is read."""
     try:
         inspect.getattr_static(thing, name)
     except AttributeError:
-        return hasattr(thing, name)  # handed on by its __getattr__
+        return hasattr(thing, name)  # provided by its __getattr__
     return True
 
 
 def _version(spec: str, function: Any) -> str:
-    """What tells one version of the function from another: its attribute ``version``, else its
-    source. Raises SettingsError where there is neither, as its labels would be kept for ever."""
+    """The function's version: its attribute ``version``, or else a hash of its source.
+
+    Raises SettingsError if it has neither, as its labels would then never be asked again.
+    """
     named = getattr(function, "version", None)
     if named is not None:
         if isinstance(named, bool) or not isinstance(named, str | int | float):
@@ -225,7 +229,7 @@ def _version(spec: str, function: Any) -> str:
         return str(named)
     if isinstance(function, partial):
         wrapped = _version(spec, function.func)
-        # What is bound changes the answers as the source does.
+        # Bound arguments change the answers just as the source does.
         return _digest(f"{wrapped} {_bound(function.args)} {_bound(function.keywords)}")
     source = _source(function)
     if not source:
@@ -237,31 +241,31 @@ def _version(spec: str, function: Any) -> str:
 
 
 def _source(function: Any) -> str:
-    """The source of a function, or of an object's class; empty where there is none."""
+    """The source of a function, or of an object's class; empty if there is none."""
     parts = [function]
     if not inspect.isroutine(function):
         kind = type(function)
         package = kind.__module__.partition(".")[0]
-        # With its parents, as __call__ may be one's; other packages' change for other reasons.
-        parts += [one for one in kind.__mro__ if one.__module__.partition(".")[0] == package]
+        # With base classes, which may define __call__, but not those of other packages.
+        parts += [base for base in kind.__mro__ if base.__module__.partition(".")[0] == package]
         parts.append(kind.__call__)
-    found: list[str] = []
+    sources: list[str] = []
     for part in parts:
         with suppress(OSError, TypeError):
-            found.append(inspect.getsource(part))
-    return "".join(dict.fromkeys(found))
+            sources.append(inspect.getsource(part))
+    return "".join(dict.fromkeys(sources))
 
 
 def _bound(values: Any) -> str:
-    """Arguments of a partial as text; those that are no JSON count by their type only, as their
-    text may hold an address that is another one in each process."""
+    """Arguments of a partial as text. Those that are not JSON are represented by their type, as
+    their repr may contain a memory address."""
 
     def kind(value: Any) -> str:
         return f"{type(value).__module__}.{type(value).__qualname__}"
 
     try:
         return orjson.dumps(values, default=kind, option=orjson.OPT_SORT_KEYS).decode()
-    except TypeError:  # keys that are no texts, or numbers too great
+    except TypeError:  # keys that are not str, or numbers that are too large
         return kind(values)
 
 

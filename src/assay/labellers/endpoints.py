@@ -1,8 +1,8 @@
-"""Calling OpenAI-compatible endpoints: retries, pace, and what a server cannot do.
+"""Calls of OpenAI-compatible endpoints: retries, pace, and features that a server lacks.
 
-Several addresses of one model share the load. Passing faults (429, 5xx, resets, timeouts) are
-waited out; a wrong key or address ends the run; a request that goes on failing while others are
-answered is a failure of its own.
+Several addresses of one model share the load. After transient faults (429, 5xx, resets, timeouts)
+the request is sent again later; a wrong key or address ends the run; a request that goes on failing
+while others are answered fails on its own.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from assay.model.errors import LabellerUnreachable
 from assay.model.secrets import redact_keys
 from assay.model.wording import counted
 
-_FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
-_MANY_ATTEMPTS = 15  # then the request is given up
-_LONG = 5.0  # seconds of waiting of which a person is told
+_FEW_ATTEMPTS = 7  # attempts before the run ends, if no other request is answered either
+_MANY_ATTEMPTS = 15  # attempts before a request is given up
+_LONG = 5.0  # seconds of waiting from which on the user is told
 _TELL_EVERY = 60.0  # seconds between two such messages
-_SILENT = 2  # time-outs in a row of which a person is told
-_TIRED = 3  # failures in a row after which an address is left alone for a while
+_SILENT = 2  # timeouts in a row after which the user is told
+_TIRED = 3  # failures in a row after which an address is not used for a while
 _GATEWAY = (504, 524)  # a proxy did not wait for the reply
-_LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
+_LONGEST_WAIT = 60.0  # most seconds between two attempts, even if Retry-After asks for more
 _FOREVER = 1e8  # seconds
 _KEY = (
     "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY; for a server of "
@@ -58,14 +58,14 @@ _CURES = {
     404: "Check the address (it should end in /v1) and the model's name.",
     429: "The endpoint's rate limit or quota holds; run again later.",
 }
-_sleep = asyncio.sleep  # tests wait less
+_sleep = asyncio.sleep  # replaced in tests
 
 Check = Callable[[Mapping[str, Any]], object]
 
 
 class _Retry(NamedTuple):
-    """Why a request is to be sent again, and how long to wait first; and whether a reply was
-    ``lost`` that the server may have made."""
+    """Why a request must be sent again, how long to wait, and whether a reply was ``lost`` that the
+    server may charge for."""
 
     why: str
     wait: float | None
@@ -73,13 +73,16 @@ class _Retry(NamedTuple):
 
 
 class RequestRefused(Exception):
-    """The server will not answer this request; asking again is no use."""
+    """The server will not answer this request; asking again is pointless."""
 
 
 @dataclass
 class _Endpoint:
-    """One address. After failures in a row it is left alone, longer each time, until one request
-    that tries it is answered: what refuses at once would else always seem to be the idlest."""
+    """One address of a model.
+
+    After failures in a row it rests, longer each time, until a trial request is answered. Otherwise
+    an address that refuses at once would always look the least busy.
+    """
 
     url: str
     target: str
@@ -91,20 +94,20 @@ class _Endpoint:
     rests: int = 0
     rested_at: float = 0.0
     rests_until: float = 0.0
-    told: bool = False
+    reported: bool = False
 
     def take(self, now: float) -> None:
-        """A request goes here; where this is a trial, others wait for how it ends."""
+        """Note that a request is sent here; if it is a trial, others wait for its result."""
         if self.rests:
             self.rests_until = now + _LONGEST_WAIT
 
-    def lives(self) -> None:
-        """It said something that tells of the request, not of itself."""
+    def works(self) -> None:
+        """Note a reply that shows that the address works, even if it refuses the request."""
         self.failures = self.silences = self.rests = 0
         self.rests_until = 0.0
 
     def fails(self, started: float, now: float) -> None:
-        """A request sent at ``started`` failed; those sent before the last rest are old news."""
+        """Note a failure of a request sent at ``started``, unless that was before the last rest."""
         if started < self.rested_at:
             return
         self.failures += 1
@@ -115,8 +118,8 @@ class _Endpoint:
 
 
 class Endpoints:
-    """One or more addresses of a model, and what is asked of it there (``path``). ``name`` is for
-    messages; of ``keys`` (by address) each goes to its own and nowhere else."""
+    """The addresses of a model. ``path`` is appended to each, ``name`` is for messages, and each of
+    ``keys`` is sent only to its own address."""
 
     def __init__(
         self,
@@ -140,8 +143,8 @@ class Endpoints:
         self._waiting = 0
         self._told_at = -math.inf
 
-    def fresh(self) -> None:
-        """Forget waits of an event loop that is over; what was learnt of the server is kept."""
+    def reset(self) -> None:
+        """Forget the waits of a finished event loop, but not what was learnt about the server."""
         for endpoint in self._endpoints:
             endpoint.pace.reset()
         self._waiting = 0
@@ -176,11 +179,11 @@ class Endpoints:
                 reply = await self._post(endpoint, make(sent), heard if sent.stream else None)
                 found = self._read(endpoint, reply, started, sent, check)
             except ReplyTooLarge as error:
-                endpoint.lives()
+                endpoint.works()
                 lost()
                 raise RequestRefused(str(error)) from error
             except (RequestRefused, LabellerUnreachable) as error:
-                # Another address may answer it: then it was not the request's fault.
+                # Another address may answer it; then it was not the request's fault.
                 refused[endpoint.url] = endpoint, started, error
                 if len(refused) < len(self._endpoints):
                     continue
@@ -191,7 +194,7 @@ class Endpoints:
                     lost()
                 if isinstance(
                     error, ReplyTimeout
-                ):  # a connection that breaks says nothing of the load
+                ):  # unlike a broken connection, a timeout is a sign of load
                     endpoint.pace.pushed_back(None, started)
                     self._silent(endpoint)
             else:
@@ -200,12 +203,12 @@ class Endpoints:
                         self._refuses_alone(other, at, why_not)
                     return found
                 if found is None:
-                    continue  # another form: not an attempt that failed
+                    continue  # to be sent in another form; not a failed attempt
                 why, wait, gone = found
                 if gone:
                     lost()
             finally:
-                # Before the wait below: who waits takes nobody's place.
+                # Before the wait below, so that a waiting request takes up no slot.
                 endpoint.pace.leave()
             endpoint.fails(started, time.monotonic())
             attempt += 1
@@ -215,7 +218,7 @@ class Endpoints:
                 raise RequestRefused(
                     f"{self.redact(why)} ({attempt} attempts; others were answered)"
                 )
-            # Drawn: what failed together should not come back together.
+            # Random, so that requests that failed together are not sent again together.
             backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
             seconds = min(_LONGEST_WAIT, max(wait or 0.0, backoff))
             with self._idling():
@@ -232,7 +235,7 @@ class Endpoints:
             self._waiting -= 1
 
     def _tell_of_waiting(self, endpoint: _Endpoint, asked: float, seconds: float, why: str) -> None:
-        """Tell a person, now and then, for how long questions wait, and why."""
+        """Tell the user, now and then, how long questions wait and why."""
         now = time.monotonic()
         if seconds < _LONG or now < self._told_at + _TELL_EVERY:
             return
@@ -250,20 +253,20 @@ class Endpoints:
     def _of_all(
         refused: Iterable[tuple[_Endpoint, float, RequestRefused | LabellerUnreachable]],
     ) -> Exception:
-        """What it comes to that every address refuses a request: where one takes others, the
-        request's own fault."""
+        """The error if all addresses refuse a request: the request's own fault, if any address
+        works."""
         errors = []
         for endpoint, _, error in refused:
             if isinstance(error, RequestRefused):
-                endpoint.lives()
+                endpoint.works()
             errors.append(error)
-        return min(errors, key=lambda one: isinstance(one, LabellerUnreachable))
+        return min(errors, key=lambda error: isinstance(error, LabellerUnreachable))
 
     def _refuses_alone(self, endpoint: _Endpoint, started: float, why: Exception) -> None:
-        """It refused what another address has answered."""
+        """Note that an address refused what another one has answered."""
         endpoint.fails(started, time.monotonic())
-        if endpoint.rests and not endpoint.told:
-            endpoint.told = True
+        if endpoint.rests and not endpoint.reported:
+            endpoint.reported = True
             notify(
                 f"{self._name} at {endpoint.url} refuses what another address answers, and is left "
                 f"alone (a question tries it now and then): {why}"
@@ -281,11 +284,11 @@ class Endpoints:
             )
 
     def _next(self, without: Container[str] = ()) -> _Endpoint:
-        """The address that the next request goes to: of those that answer, the idlest."""
+        """The address for the next request: the least busy of those that work."""
         now = time.monotonic()
-        open_ = [one for one in self._endpoints if one.url not in without]
-        able = [one for one in open_ if one.rests_until <= now] or open_
-        chosen = min(able, key=lambda one: one.pace.load)
+        candidates = [one for one in self._endpoints if one.url not in without]
+        awake = [one for one in candidates if one.rests_until <= now] or candidates
+        chosen = min(awake, key=lambda one: one.pace.load)
         chosen.take(now)
         return chosen
 
@@ -297,7 +300,7 @@ class Endpoints:
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: RequestForm, check: Check
     ) -> Mapping[str, Any] | _Retry | None:
-        """The reply's object; or why to try again; or None where the request's form was lowered."""
+        """The reply's object, or why to try again, or None if the request's form was reduced."""
         spent = rate_limit_wait(reply.headers)
         if spent:
             seconds = min(spent, _LONGEST_WAIT)
@@ -310,7 +313,7 @@ class Endpoints:
                 what = "a reply that broke off" if pieces else "a body that is no JSON object"
                 return _Retry(f"HTTP 200 with {what}", None, lost=True)
             if pieces and not parsed.get("usage"):
-                self.form.stream = False  # what replies take is worth more than looking on
+                self.form.stream = False  # token counts are worth more than partial replies
             if pieces:
                 reply = replace(reply, body=orjson.dumps(parsed))
             if not parsed.get("error") or parsed.get("choices"):
@@ -321,21 +324,21 @@ class Endpoints:
                         f"HTTP 200, and the reply cannot be used: {error}", None, lost=True
                     )
                 endpoint.answered += 1
-                endpoint.lives()
+                endpoint.works()
                 endpoint.pace.answered()
                 return parsed
-            # Some proxies hand on the fault of whoever is behind them so.
+            # Some proxies pass on the errors of the server behind them like this.
             reply = replace(reply, status=_status_in(parsed["error"]))
-            why = f"HTTP {reply.status} (in a reply with HTTP 200): {self._said(reply)}"
+            why = f"HTTP {reply.status} (in a reply with HTTP 200): {self._error_text(reply)}"
         else:
-            why = f"HTTP {reply.status}: {self._said(reply)}"
+            why = f"HTTP {reply.status}: {self._error_text(reply)}"
         if reply.status in (400, 404, 413, 415, 422) and self.form.lower(reply, sent):
-            endpoint.lives()
+            endpoint.works()
             return None
         if reply.status in (400, 413, 422):
             raise RequestRefused(self.redact(why))
         if reply.status in (408, 409, 425, 429) or reply.status >= 500:
-            # This one is not waited out: the account has run dry.
+            # Waiting does not help: the account has no credit left.
             if reply.status == 429 and "insufficient_quota" in why:
                 raise self._unreachable(endpoint, why)
             wait = retry_after(reply.headers, datetime.now(UTC))
@@ -344,7 +347,7 @@ class Endpoints:
             return _Retry(why, wait, lost=reply.status in _GATEWAY)
         raise self._unreachable(endpoint, why)
 
-    def _said(self, reply: Reply) -> str:
+    def _error_text(self, reply: Reply) -> str:
         return error_message(reply, self._keys.values())
 
     def _answered(self) -> int:
@@ -357,29 +360,29 @@ class Endpoints:
         return LabellerUnreachable(self.redact(text))
 
     def redact(self, text: str) -> str:
-        """``text`` without the keys; for messages, never for what a model says."""
+        """``text`` without keys; for messages, never for what a model says."""
         return redact_keys(text, self._keys.values())
 
 
 def headers_for(key: str | None) -> dict[str, str]:
-    """The headers of a request to an address that takes ``key``."""
+    """The headers of a request with the API key ``key``."""
     headers = {"Content-Type": "application/json"}
     return headers | {"Authorization": f"Bearer {key}"} if key else headers
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that a Retry-After header asks to wait (a number or a date), or None."""
+    """Seconds to wait according to a Retry-After header (a number or a date), or None."""
     value = headers.get("retry-after", "").strip()
     with suppress(ValueError):
         wait = float(value)
         return max(0.0, wait) if math.isfinite(wait) else None
-    with suppress(ValueError, OverflowError):  # of dates that no calendar has
+    with suppress(ValueError, OverflowError):  # impossible dates
         when = parsedate_to_datetime(value)
         return max(0.0, (when - now).total_seconds()) if when.tzinfo else None
     return None
 
 
 def _status_in(error: object) -> int:
-    """The HTTP status that an error object names, else that of a request that is refused."""
+    """The HTTP status that an error object names, or else 400."""
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 400

@@ -1,4 +1,4 @@
-"""The transport on aiohttp."""
+"""Transport with aiohttp."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 
 class HttpTransport:
-    """Requests over one session, which opens with the first. A kept library knows TLS, proxies
-    and broken servers better than we would. ``most`` bytes a reply."""
+    """Sends requests in one session, opened at the first. ``most`` limits a reply's bytes."""
 
     def __init__(self, most: int = MAX_REPLY) -> None:
         self._most = most
@@ -35,17 +34,17 @@ class HttpTransport:
         return await self._reply("POST", sent)
 
     async def get(self, url: str, headers: Mapping[str, str], timeout: float) -> Reply:
-        """The same of a GET request."""
+        """Send a GET request."""
         return await self._reply("GET", PostRequest(url, headers, b"", timeout))
 
     async def _reply(self, method: str, sent: PostRequest) -> Reply:
-        # aiohttp takes long to import, and whoever only scores makes no request.
+        # aiohttp is slow to import, and scoring needs no requests.
         import aiohttp  # noqa: PLC0415
         from yarl import URL  # noqa: PLC0415
 
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),  # the pace has one
+                connector=aiohttp.TCPConnector(limit=0),  # the pace limits connections
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         try:
@@ -66,7 +65,7 @@ class HttpTransport:
                 )
         except TimeoutError as error:
             raise ReplyTimeout(f"no reply within {sent.timeout:g} s") from error
-        # ValueError: of an address or a key that cannot be sent.
+        # ValueError: an address or a key that cannot be sent.
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, ValueError) as error:
             never = isinstance(error, aiohttp.ClientConnectorError | ValueError)
             kind = NotSent if never else TransportError
@@ -79,21 +78,22 @@ class HttpTransport:
         return getproxies()
 
     def _proxy(self, target: URL) -> str | None:
-        """The proxy that the environment names for an address, as people expect of a command-line
-        tool. What goes to this machine goes through none. (aiohttp's own look at the environment
-        would also send passwords of ~/.netrc to whatever host it is about.)"""
+        """The proxy for an address according to the environment; none for this machine.
+
+        aiohttp's ``trust_env`` would also send passwords of ~/.netrc.
+        """
         from urllib.request import proxy_bypass  # noqa: PLC0415 (as above)
 
         host = target.host or ""
         if not self._proxies or is_this_machine(host) or proxy_bypass(host):
             return None
-        found = self._proxies.get(target.scheme)
-        return found if not found or "://" in found else f"http://{found}"
+        proxy = self._proxies.get(target.scheme)
+        return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
     async def _body(
         self, response: aiohttp.ClientResponse, arrived: Callable[[bytes], None] | None
     ) -> bytes:
-        """All of the reply, as unpacked: a small one may be packed from a very large one."""
+        """The whole body. Its limit is for unpacked bytes: few packed ones may hold very many."""
         body = bytearray()
         async for piece in response.content.iter_any():
             body += piece

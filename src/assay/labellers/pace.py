@@ -1,9 +1,9 @@
-"""How fast an endpoint is asked: adaptive concurrency and limits a minute.
+"""Pace of requests to an endpoint: adaptive concurrency, and limits per minute.
 
-The number of requests under way rises until the server pushes back, as in TCP: it starts at 256
-(or at the limit, where that is less), grows by one with every reply until the first push-back (429,
-503, a timeout), then halves and grows by about one for each round of replies. Only push-back lowers
-it: an answer that is slow because the model thinks is no reason to ask less.
+The number of requests in flight rises until the server pushes back, as in TCP. It starts at 256 (or
+at the limit, if that is lower) and grows by one with every reply until the first push-back (429,
+503, a timeout); then it is halved, and grows by about one per round of replies. Only push-back
+lowers it: a slow answer may just mean that the model is thinking.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an endpoint allows: requests under way, requests and tokens a minute (None: no limit
-    that we know of)."""
+    """Limits of an endpoint: requests in flight, and requests and tokens per minute (None if there
+    is no known limit)."""
 
     concurrency: int = 64
     requests_per_minute: float | None = None
@@ -32,14 +32,14 @@ class Limits:
 
 
 class Pace:
-    """Lets requests to one endpoint through. For one event loop; ``clock`` is for tests."""
+    """Admits requests to one endpoint. For one event loop; ``clock`` is for tests."""
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
         self._window = float(min(_START, limits.concurrency))
         self._probing = True
-        self._under_way = 0
+        self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._paused_until = 0.0
         self._last_cut = 0.0
@@ -48,24 +48,25 @@ class Pace:
         self._tokens = _Bucket(limits.tokens_per_minute, clock)
 
     def reset(self) -> None:
-        """Forget who waits and what is under way: their event loop is over."""
-        self._under_way = 0
+        """Forget waiting requests and those in flight, as their event loop is over."""
+        self._in_flight = 0
         self._waiting.clear()
         self._wake = None
 
     @property
     def window(self) -> int:
-        """How many requests may be under way now."""
+        """How many requests may be in flight now."""
         return max(1, int(self._window))
 
     @property
     def load(self) -> float:
-        """Share of the window in use and waited for; endpoints with less are asked first."""
-        busy = (self._under_way + len(self._waiting)) / self.window
+        """Fraction of the window in use or waited for; endpoints with a lower load are asked
+        first."""
+        busy = (self._in_flight + len(self._waiting)) / self.window
         return busy + (1.0 if self._clock() < self._paused_until else 0.0)
 
     async def enter(self, tokens: int) -> None:
-        """Wait for a place for a request of about ``tokens`` tokens, then take it."""
+        """Wait for a slot for a request of about ``tokens`` tokens, and take it."""
         while (wait := self._wait(tokens)) is not None:
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -76,20 +77,20 @@ class Pace:
                 if place in self._waiting:
                     self._waiting.remove(place)
                 elif place.done() and not place.cancelled():
-                    # Whoever is next must not sleep on because we were woken in its place.
+                    # This request was woken but will not go: wake the next one instead.
                     self._next()
                 raise
-        self._under_way += 1
+        self._in_flight += 1
         self._requests.take(1)
         self._tokens.take(tokens)
 
     def leave(self) -> None:
-        """The request is over, however it ended."""
-        self._under_way -= 1
+        """Free the slot of a request that has ended in whatever way."""
+        self._in_flight -= 1
         self._next()
 
     def answered(self) -> None:
-        """The server answered in time: a little more may be asked of it."""
+        """Note an answer: widen the window a little."""
         self._window = min(
             float(self._limits.concurrency),
             self._window + (1.0 if self._probing else 1.0 / self._window),
@@ -97,8 +98,9 @@ class Pace:
         self._next()
 
     def pushed_back(self, wait: float | None, started: float) -> None:
-        """429, 503 or a timeout, of a request sent at ``started``: ask less, and nothing at all
-        for ``wait`` seconds. Push-back of requests sent before the last cut counts once."""
+        """Note push-back (429, 503 or a timeout) for a request sent at ``started``: halve the
+        window, and pause for ``wait`` seconds. Requests sent before the last cut do not cut again.
+        """
         now = self._clock()
         self._probing = False
         if started >= self._last_cut:
@@ -108,13 +110,13 @@ class Pace:
             self.pause(wait)
 
     def pause(self, wait: float) -> None:
-        """Let nothing through for ``wait`` seconds."""
+        """Admit nothing for ``wait`` seconds."""
         self._paused_until = max(self._paused_until, self._clock() + wait)
 
     def _wait(self, tokens: int) -> float | None:
-        """None where a request may go now, else seconds until it is worth looking again; 0 where
-        only another request's end can help."""
-        if self._under_way >= self.window:
+        """None if a request may go now; otherwise seconds until the next check, 0 if only the end
+        of another request can help."""
+        if self._in_flight >= self.window:
             return 0.0
         waits = (
             self._paused_until - self._clock(),
@@ -148,18 +150,18 @@ class Pace:
 
 
 class _Bucket:
-    """A budget that refills evenly over a minute; at most a minute's worth is saved up."""
+    """A token bucket: refills evenly, and holds at most a minute's worth."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._rate = None if per_minute is None else per_minute / _MINUTE
         self._clock = clock
-        # A fresh window is not assumed to be full: bursts at the start are what servers refuse.
+        # It starts almost empty, as servers refuse bursts at the start.
         self._level = 0.0 if per_minute is None else min(per_minute, max(1.0, per_minute / 10))
         self._most = 0.0 if per_minute is None else max(1.0, per_minute)
         self._at = clock()
 
     def wait(self, amount: float) -> float:
-        """Seconds until ``amount`` may be taken. More than a minute's worth waits for all of it."""
+        """Seconds until ``amount``, or a full bucket if that is less, can be taken."""
         if self._rate is None:
             return 0.0
         self._fill()
@@ -182,10 +184,10 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def rate_limit_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds to pause where the headers say that nothing is left of a limit.
+    """Seconds to pause if the headers say that a rate limit is used up, or None.
 
-    Reads ``x-ratelimit-remaining-requests``/``-tokens`` with their ``x-ratelimit-reset-…``, which
-    are spans such as ``1s`` or ``6m0s``, or plain seconds.
+    Reads ``x-ratelimit-remaining-requests``/``-tokens`` and the matching ``x-ratelimit-reset-…``:
+    durations such as ``1s`` or ``6m0s``, or plain seconds.
     """
     waits = []
     for what in ("requests", "tokens"):

@@ -1,4 +1,4 @@
-"""Labeller SPECs, as written in ``assay.toml`` and on the command line."""
+"""Make labellers from SPECs, as written in ``assay.toml`` and on the command line."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ SPEC_HELP = (
 
 @dataclass(frozen=True, slots=True)
 class LabellerOptions:
-    """What ``[judging]`` and ``[prices]`` of ``assay.toml`` say about labellers. ``named``: the
-    person who runs Assay gave the SPEC, not a file: its addresses may get keys, and files that it
-    names may lie anywhere."""
+    """Settings of labellers, from ``[judging]`` and ``[prices]`` of ``assay.toml``.
+
+    ``named`` means that the user gave the SPEC, not a file: its addresses may get keys, and its
+    files may be anywhere.
+    """
 
     limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
@@ -52,21 +54,21 @@ class LabellerOptions:
     reasons: bool = True
     prices: Mapping[str, Price] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # Told of a model being fetched: what, bytes done, bytes in all.
+    # Progress of downloading a model: what, bytes done, bytes in all.
     fetching: Callable[[str, int, int], None] | None = None
     named: bool = True
-    # Whether what people of the folder taught an embedded judge counts.
+    # Whether an embedded judge uses what it has learnt from the folder's people.
     local: bool = False
-    # Whether its labels fail where it knows too little.
+    # Whether a label fails if the judge knows too little.
     abstains: bool = False
-    # Processor threads of a model in this process, all by default.
+    # Processor threads of a model in this process; all by default.
     threads: int | None = None
     # Arguments of vLLM's engine.
     engine: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gpus(self) -> int:
-        """How many GPUs an engine takes."""
+        """The number of GPUs that an engine needs."""
         parallel = ("tensor_parallel_size", "pipeline_parallel_size")
         return math.prod(int(self.engine.get(name, 1)) for name in parallel)
 
@@ -76,15 +78,15 @@ def make_labeller(
 ) -> Labeller:
     """The labeller that ``spec`` names; file names are relative to ``folder``.
 
-    Nothing is loaded or connected; what is no SPEC of Assay's is looked up among entry points and
-    as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood, and
+    Nothing is loaded or connected. A SPEC that is not Assay's own is looked up among entry points
+    and as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood, and
     PrerequisiteError for a judge that is not installed.
     """
     kind, _, rest = spec.strip().partition(":")
-    if kind not in ("openai", "anthropic"):  # whose address says more
+    if kind not in ("openai", "anthropic"):  # for these, openai_settings checks
         reject_keys("The name of a labeller", kind, rest)
     made: Labeller | None
-    # Kinds are imported where one is named: a command needs few, and some take long to load.
+    # Imported only when needed, as some are slow to load.
     if kind == "embedded" and rest in ("", JUDGE, LARGE_JUDGE):
         from assay.labellers.judge.labeller import JudgeLabeller  # noqa: PLC0415
         from assay.labellers.judge.local import read_local  # noqa: PLC0415
@@ -152,14 +154,14 @@ def make_labeller(
 
 
 def is_shadowed(name: str) -> bool:
-    """Whether an entry point of this name can never be reached: as a SPEC it is one of Assay's."""
+    """Whether an entry point of this name is unreachable, as the SPEC is one of Assay's own."""
     kind, colon, _ = name.partition(":")
     own = ("embedded", "openai", "anthropic", "vllm", "recorded", "human", "ensemble")
     return name in ("embedded", "rules") or bool(colon and kind in own)
 
 
 def reject_keys(what: str, *parts: str) -> None:
-    """Raise SettingsError, which repeats none, where ``parts`` of ``what`` hold a key."""
+    """Raise SettingsError if ``parts`` of ``what`` contain a key, without repeating it."""
     if any(map(looks_secret, parts)):
         raise SettingsError(
             f"{what} holds what looks like a key: it would stand in the ledger, in "
@@ -170,10 +172,12 @@ def reject_keys(what: str, *parts: str) -> None:
 def openai_settings(
     rest: str, options: LabellerOptions, provider: Provider = OPENAI
 ) -> OpenAISettings:
-    """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
-    model share the load. Keys come from the environment (:mod:`assay.labellers.keys`).
+    """Parse ``MODEL[@BASE_URL[@BASE_URL…]]`` of ``openai:`` into settings.
 
-    Raises SettingsError for what is no address, or holds a secret, which is not repeated."""
+    Several addresses of one model share the load. Keys come from the environment
+    (:mod:`assay.labellers.keys`). Raises SettingsError for a malformed address, or one that
+    contains a secret, which is not repeated.
+    """
     model, *urls = re.split(r"@(?=https?://)", rest, flags=re.IGNORECASE)
     if USER_AND_PASSWORD.search(model):
         raise SettingsError(

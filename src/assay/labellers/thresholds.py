@@ -1,8 +1,8 @@
-"""Thresholds of embedded models: at which margin a yes is a yes.
+"""Thresholds of embedded models: the margin from which on an answer counts as yes.
 
-Small models lean to one side, so a plain yes or no is of no use; every known model has a
+Small models lean to one side, so their plain yes or no is of little use. Every known model has a
 threshold for each question, fitted on human labels by ``calibration/fit_embedded.py`` and kept in
-``thresholds.json`` with what it was fitted on and how well it did on the other half.
+``thresholds.json`` with the data it was fitted on and its results on the other half.
 """
 
 from __future__ import annotations
@@ -26,40 +26,41 @@ def _packaged() -> Mapping[str, Any]:
 
 
 def fitted_thresholds(sha256: str) -> Mapping[str, Mapping[str, Any]]:
-    """What the package knows of the model with this hash: probe key → ``threshold`` and report."""
+    """Thresholds of the model with this hash in the package: probe key → ``threshold``, report."""
     entry = _packaged()["models"].get(sha256, {})
     probes: Mapping[str, Mapping[str, Any]] = entry.get("probes", {})
     return probes
 
 
 def template_hash(template: str) -> str | None:
-    """The content hash of the probe template ``template`` that the thresholds were fitted with."""
-    found = _packaged()["templates"].get(template)
-    return str(found) if found is not None else None
+    """The content hash that probe template ``template`` had when the thresholds were fitted."""
+    digest = _packaged()["templates"].get(template)
+    return None if digest is None else str(digest)
 
 
 def thresholds_file(path: Path) -> Path:
-    """Where the thresholds of a model file of one's own are looked for."""
+    """The thresholds file that belongs to a user's own model file."""
     return path.with_name(f"{path.name}.thresholds.json")
 
 
 def usable_thresholds(probes: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
-    """Probe key → threshold, without the questions at which the model was found to be no good
-    (their threshold is null)."""
+    """Probe key → threshold, without questions at which the model is no better than chance (null
+    threshold)."""
     return {
         key: float(row["threshold"]) for key, row in probes.items() if row["threshold"] is not None
     }
 
 
 def read_probes(path: Path, sha256: str) -> Mapping[str, Mapping[str, Any]]:
-    """The same for model ``sha256`` from a file that ``fit_embedded.py`` wrote; empty without one.
+    """Thresholds of model ``sha256`` from a file that ``fit_embedded.py`` wrote; empty without
+    file.
 
-    Raises SettingsError where the file cannot be understood.
+    Raises SettingsError if the file cannot be understood.
     """
     try:
         document = orjson.loads(path.read_bytes())
         probes: dict[str, dict[str, Any]] = document["models"].get(sha256, {}).get("probes", {})
-        # Tried here, where what is no number can be told of the file.
+        # Checked here, so that the error can name the file.
         usable_thresholds(probes)
     except FileNotFoundError:
         return {}

@@ -312,7 +312,7 @@ class Endpoint:
             raise LabellerUnreachable(told) from error
 
     async def _all(self, texts: list[str]) -> Vectors:
-        self._endpoints.fresh()
+        self._endpoints.reset()
         try:
             parts = [texts[at : at + _REQUEST] for at in range(0, len(texts), _REQUEST)]
             made = await asyncio.gather(*map(self._asked, parts))
