@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from assay.model.labels import Label, LabellerId, Status
+from assay.protocols.label_shares import label_basis
 from assay.protocols.places import Place, Used, UsedLabels
-from assay.protocols.standing import stands_on
 
 MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
 
@@ -31,7 +31,7 @@ def result(*rows, by_people=False, lacking=0, given="", disputed=0):
         task_titles={"t": "Help: it?"},
         findings=SimpleNamespace(given=given),
     )
-    found.fair = found
+    found.comparable = found
     return found
 
 
@@ -52,7 +52,7 @@ def result(*rows, by_people=False, lacking=0, given="", disputed=0):
     ],
 )
 def test_whose_labels_count(rows, says):
-    assert stands_on(result(*rows)) == says
+    assert label_basis(result(*rows)) == says
 
 
 def test_labels_that_are_alike_in_nothing_are_counted_once_each():
@@ -68,7 +68,7 @@ def test_labels_that_are_alike_in_nothing_are_counted_once_each():
 
 def test_unequal_shares_between_runs_are_told():
     rows = [("A", f"a{n}", n < 8) for n in range(10)] + [("B", f"b{n}", False) for n in range(10)]
-    said = stands_on(result(*rows))
+    said = label_basis(result(*rows))
     assert "human labels for 40 %" in said
     assert "more of some runs than of others (Help: A 80 %, B 0 %)" in said
     assert "--policy machine" in said
@@ -76,19 +76,19 @@ def test_unequal_shares_between_runs_are_told():
 
 def test_all_is_said_of_all_alone():
     rows = [("A", f"u{n}", n > 0) for n in range(300)]
-    assert stands_on(result(*rows)).startswith("human labels for over 99 %, the judge's")
-    said = stands_on(result(*rows[1:], lacking=1))
+    assert label_basis(result(*rows)).startswith("human labels for over 99 %, the judge's")
+    said = label_basis(result(*rows[1:], lacking=1))
     assert said == "human labels alone; others are missing"
 
 
 def test_a_unit_with_several_places_is_one_label():
     rows = [("A", "u", True), ("B", "u", True), ("A", "v", False), ("B", "v", False)]
-    assert "50 %" in stands_on(result(*rows))
+    assert "50 %" in label_basis(result(*rows))
 
 
 def test_a_judge_beside_whom_people_labelled_is_not_called_unchecked():
     found = result(("A", "u", False), by_people=True)
-    assert stands_on(found) == "judge alone; people's labels are left out"
+    assert label_basis(found) == "judge alone; people's labels are left out"
 
 
 def test_runs_are_uneven_task_by_task_from_a_twentieth_on():
@@ -98,20 +98,20 @@ def test_runs_are_uneven_task_by_task_from_a_twentieth_on():
     for number, place in enumerate(others, 100):
         said = Label("", "", "other", "1", "u", MACHINE, Status.OK, {}, rowid=number)
         found.used.note(said, place)
-    assert stands_on(found) == "human labels for 15 %, the judge's for the rest, uncorrected"
+    assert label_basis(found) == "human labels for 15 %, the judge's for the rest, uncorrected"
     for human, apart in ((6, True), (5, False)):
         rows = [("A", f"a{n}", n < human) for n in range(100)]
         rows += [("B", f"b{n}", False) for n in range(100)]
-        assert ("more of some runs" in stands_on(result(*rows))) is apart
+        assert ("more of some runs" in label_basis(result(*rows))) is apart
 
 
 def test_labels_among_the_inputs_are_told():
     by_people = "relevance as people gave it in the inputs"
-    said = stands_on(result(("A", "u", False), given=by_people))
+    said = label_basis(result(("A", "u", False), given=by_people))
     assert said == f"judge alone, never checked here; {by_people}"
-    assert stands_on(result(given=by_people)) == by_people
+    assert label_basis(result(given=by_people)) == by_people
 
 
 def test_that_people_disagree_is_told():
     found = result(("A", "u", True), disputed=1, given="g")
-    assert stands_on(found) == "human labels for 100 %; people disagree on 1 unit; g"
+    assert label_basis(found) == "human labels for 100 %; people disagree on 1 unit; g"

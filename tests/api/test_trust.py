@@ -412,7 +412,7 @@ def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, judged, peopl
         (result,) = opened.score(ledger).by_protocol.values()
     fair = {
         run: by["Accuracy"].value
-        for run, by in result.fair.findings.scores.items()
+        for run, by in result.comparable.findings.scores.items()
         if "Accuracy" in by
     }
     assert fair == accuracy(machine)

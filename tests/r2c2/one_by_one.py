@@ -72,7 +72,7 @@ class _OneAnswer:
         else:
             mark = None if label.verdict["entailed"] else Mark.BOGUS
             if label.labeller.is_human:
-                overruled = self.book.machine(ENTAILMENT, content)
+                overruled = self.book.machine_label(ENTAILMENT, content)
         return NuggetResult(nugget, self.passages[nugget.key], mark, state, label, overruled)
 
     def _content(self, beside: Sequence[int]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class _OneAnswer:
         overruled = None
         if label is not None and label.labeller.is_human:
             for which in [now] if now == beside else [beside, now]:
-                machine = book.machine(self.task, self._content(which))
+                machine = book.machine_label(self.task, self._content(which))
                 overruled = machine or overruled
                 if machine is not None and book.counts_machine(self.task):
                     helps.update(self._helps(machine, which))

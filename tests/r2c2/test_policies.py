@@ -126,7 +126,7 @@ def make(folder: Path, check: str) -> None:
     labellers = evaluation.labellers()
     with evaluation.folder.open_ledger() as ledger:
         for step in evaluation.steps:
-            for request in step.asked_of_people(evaluation.book(ledger)):
+            for request in step.people_requests(evaluation.book(ledger)):
                 labeller = labellers[request.task.name]
                 key = lambda one, by=labeller: request_key(by, one)  # noqa: E731
                 ledger.add(some_labels([request], labeller.id, key, draw))

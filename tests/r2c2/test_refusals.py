@@ -12,7 +12,7 @@ import pytest
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Question
 from assay.protocols.answers.acts import act_of, correctness_of, is_asked, is_to_refuse
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.tasks.r2c2 import Act
 
 MACHINE = LabellerId("openai:m", "model")

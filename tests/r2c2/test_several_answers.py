@@ -15,7 +15,7 @@ from assay.api.opened import Opened
 from assay.formats.r2c2_questions import read_questions
 from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.answers.acts import correctness_of
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.tasks.r2c2 import EVERY_ANSWER, Act, EveryAnswerUnit
 from assay.web.desk import Desk
 from assay.web.forms import controls

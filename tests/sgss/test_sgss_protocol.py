@@ -393,7 +393,7 @@ def test_a_judge_sees_preferences_in_both_orders_and_a_place_wins_nothing(sgss, 
     assert {row["left_better"] for row in rows(folder / "out" / "preferences.csv")} == {"1"}
     assert json.loads(sgss("evaluate", folder, "--json").stdout)["judging"]["asked"] == 0
     with (opened := Opened.open(folder)).ledger() as ledger:  # a person judges a pair once
-        people = [one for one in opened.asked_of_people(ledger) if one.task is PREFERENCE]
+        people = [one for one in opened.people_requests(ledger) if one.task is PREFERENCE]
     assert len(people) == 2
     sgss("report", folder)
     page = (folder / "out" / "report.html").read_text()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.measures.summaries import Weights
 from assay.model.summaries import CitedText, Document, Preference, Summary, SummarySection
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.sgss.inputs import DEGRADED, SgssInputs, SgssSettings
 from assay.protocols.sgss.protocol import SGSS

@@ -74,7 +74,7 @@ def generate(
 ) -> GeneratedQuestions:
     """Have ``count`` questions written for every query and subtopic of a folder. Raises
     KeyboardInterrupt where a person stops it, with what was answered kept."""
-    opened = Folder.open(folder, labeller=labeller, fetching=fetching).seen_by("exam")
+    opened = Folder.open(folder, labeller=labeller, fetching=fetching).for_protocol("exam")
     files = opened.input_files("queries")
     if len(files) != 1:
         raise SettingsError(f"{opened.path}: [inputs] queries must be one file.")
@@ -278,7 +278,7 @@ def bank_differences(
     before, after = read_version(old), read_version(new)
     document: dict[str, Any] = {"changes": [asdict(one) for one in changes(before, after)]}
     if folder is not None:
-        seen = Folder.open(folder, labeller=labeller).seen_by("exam")
+        seen = Folder.open(folder, labeller=labeller).for_protocol("exam")
         opened = Evaluation.open(seen, EXAM, policy)
         with seen.open_ledger(create=False) as ledger:
             ledger.checked()  # before a number rests on a label

@@ -28,7 +28,7 @@ from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.run_scores import RunScores
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, joined, natural_key, printable
-from assay.protocols.standing import APART
+from assay.protocols.label_shares import MAX_SHARE_DIFFERENCE
 from assay.statistics.comparison import (
     Comparison,
     PairComparison,
@@ -168,7 +168,7 @@ def _say_what_is_not_judged(
         for run, one in scores.items()
         if one.answered.any()
     }
-    if shares and max(shares.values()) - min(shares.values()) > APART:
+    if shares and max(shares.values()) - min(shares.values()) > MAX_SHARE_DIFFERENCE:
         found = sorted(shares, key=lambda run: -shares[run])
         note(
             f"Not judged among the first {counted(k, 'document')}: "

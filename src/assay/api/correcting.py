@@ -307,7 +307,7 @@ def open_units(
         own = of_people(part, draw)
         book = own.book(ledger)
         for step in own.steps:
-            for request in step.asked_of_people(book):
+            for request in step.people_requests(book):
                 if request.task.name not in draw.tasks:
                     continue
                 if by_topic and request.topic not in chosen:

@@ -38,8 +38,8 @@ from assay.model.errors import SettingsError
 from assay.model.paths import TRUSTED_FOLDERS
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
+from assay.protocols.label_shares import UNEVEN_WARNING
 from assay.protocols.manifest import read_manifest
-from assay.protocols.standing import UNEVEN
 
 Name = str | PathLike[str]
 T = TypeVar("T")
@@ -257,7 +257,7 @@ class Evaluation:
     def remarks(self) -> tuple[str, ...]:
         """What people should know of the scores, in sentences."""
         results = self._results()
-        return (*results.warnings, *([UNEVEN] if results.uneven else []))
+        return (*results.warnings, *([UNEVEN_WARNING] if results.uneven else []))
 
     @property
     def labels(self) -> pl.DataFrame:

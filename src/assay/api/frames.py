@@ -124,7 +124,7 @@ def _units(
         book = part.book(ledger)
         rows: dict[str, tuple[str, Mapping[str, Any], Label | None]] = {}
         for step in part.steps:
-            for request in step.asked_of_people(book):
+            for request in step.people_requests(book):
                 if request.unit_hash not in rows:
                     label = book.find(request.task, request.content)
                     rows[request.unit_hash] = (request.task.name, request.content, label)

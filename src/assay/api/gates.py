@@ -32,10 +32,10 @@ from assay.page.wording import span
 from assay.protocols.config import GateMeasure
 from assay.protocols.contents import digest
 from assay.protocols.evaluation import Evaluation
+from assay.protocols.label_shares import label_basis
 from assay.protocols.output import write_bytes
 from assay.protocols.pages import policy_in_words
 from assay.protocols.results import Result
-from assay.protocols.standing import stands_on
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _corrected(trusted: Trusted | None, run: str) -> dict[str, Range]:
 
 
 def _stands_on(result: Result, before: Baseline | None) -> Iterator[str]:
-    basis = stands_on(result)
+    basis = label_basis(result)
     was = "" if before is None else before.stands_on
     who = sorted({one.name for one in result.labellers.values() if one is not None})
     yield f"Policy {result.policy}: {policy_in_words(result.policy)}."
@@ -255,7 +255,7 @@ def snapshot(part: Evaluation, result: Result, run: str, alone: Result | None) -
         run=run,
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         policy=result.policy,
-        stands_on=stands_on(result),
+        stands_on=label_basis(result),
         people={
             task: people / every
             for task, runs in result.used.by_run().items()

@@ -25,7 +25,7 @@ from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, joined, printable
 from assay.page.gates import Gate, Lost, Tested, Verdict
-from assay.protocols.standing import APART
+from assay.protocols.label_shares import MAX_SHARE_DIFFERENCE
 from assay.statistics.confidence import paired_differences
 from assay.statistics.significance import holm
 from assay.statistics.worsening import (
@@ -182,7 +182,7 @@ def _unevenly_by_people(before: Baseline, now: Baseline) -> list[str]:
     return [
         name
         for name in sorted({*before.people, *now.people})
-        if abs(before.people.get(name, 0.0) - now.people.get(name, 0.0)) > APART
+        if abs(before.people.get(name, 0.0) - now.people.get(name, 0.0)) > MAX_SHARE_DIFFERENCE
     ]
 
 

@@ -150,7 +150,7 @@ def _tell_of_another_spelling(name: str, people: Iterable[str], note: Note) -> N
 def _marked(opened: Folder, path: Path) -> Evaluation:
     """The evaluation that has marked answer runs; raises SettingsError where none has."""
     for name in opened.protocols:
-        evaluation = Evaluation.open(opened.seen_by(name), find_protocol(name), None)
+        evaluation = Evaluation.open(opened.for_protocol(name), find_protocol(name), None)
         if evaluation.marked is not None:
             return evaluation
     raise SettingsError(
@@ -282,7 +282,7 @@ def _import_lines(
     def asked() -> Mapping[str, Content]:
         """What people are asked about now, by the units' hashes."""
         about = opened or Opened.of(folder)
-        return {one.unit_hash: one.content for one in about.asked_of_people(ledger)}
+        return {one.unit_hash: one.content for one in about.people_requests(ledger)}
 
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another

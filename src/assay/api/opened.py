@@ -87,7 +87,7 @@ class Opened:
     def of(cls, folder: Folder, policy: str | None = None) -> Self:
         """The same for a folder whose ``assay.toml`` is read already."""
         parts = {
-            name: Evaluation.open(folder.seen_by(name), find_protocol(name), policy)
+            name: Evaluation.open(folder.for_protocol(name), find_protocol(name), policy)
             for name in folder.protocols
         }
         return cls(replace(folder, policy=policy or None), parts)
@@ -145,12 +145,12 @@ class Opened:
             {s.task.name: s.task for one in self.parts.values() for s in one.steps}.values()
         )
 
-    def asked_of_people(self, ledger: Ledger) -> Iterator[Request]:
+    def people_requests(self, ledger: Ledger) -> Iterator[Request]:
         """What people can label now, each unit once."""
         seen: set[str] = set()
         for part in self.parts.values():
             book = part.book(ledger)
-            asked = (request for step in part.steps for request in step.asked_of_people(book))
+            asked = (request for step in part.steps for request in step.people_requests(book))
             by_hand = part.protocol.by_people(part.inputs, part.settings, book)
             for request in chain(asked, by_hand):
                 if request.unit_hash not in seen:

@@ -40,7 +40,7 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
     where: list[tuple[Value, ...]] = [
         (
             name,
-            reports[name] if reports else f"{folder.seen_by(name).part}/{REPORT}",
+            reports[name] if reports else f"{folder.for_protocol(name).part}/{REPORT}",
             one.unlabelled.count,
         )
         for name, one in found.items()

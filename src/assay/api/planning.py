@@ -234,7 +234,7 @@ def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
     the measure does not hang on."""
     books = [(part, part.book(ledger)) for part in opened.parts.values()]
     steps = ((step, book) for part, book in books for step in part.steps)
-    requests = (one for step, book in steps for one in step.asked_of_people(book))
+    requests = (one for step, book in steps for one in step.people_requests(book))
     return len({one.unit_hash for one in requests if one.task.name == task})
 
 

@@ -16,9 +16,9 @@ from assay.api.opened import Opened
 from assay.api.release_pages import policy_without_names
 from assay.api.results import Results
 from assay.model.version import __version__
+from assay.protocols.label_shares import label_basis
 from assay.protocols.manifest import read_manifest
 from assay.protocols.pages import policy_in_words
-from assay.protocols.standing import stands_on
 
 _SAYS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("assay.api").joinpath("release_files.toml").read_text("utf-8")
@@ -34,7 +34,7 @@ def readme(
     head = [f"{opened.folder.title}: an evaluation of retrieval-augmented generation"]
     for name, one in results.by_protocol.items():
         place = f"dossier/{opened.parts[name].folder.part}"
-        head.append(f"{one.protocol_title}: based on {stands_on(replace(one, out=place))}.")
+        head.append(f"{one.protocol_title}: based on {label_basis(replace(one, out=place))}.")
     head += [
         f"Which labels count: {policy}: {policy_in_words(policy)}.",
         f"Licence: {licence or 'not stated; ask who published this'}.",

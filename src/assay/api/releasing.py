@@ -114,18 +114,18 @@ def release(
         public, left = public_page(whole, place, seal, note)
         left_out += left
         writer.write(f"{place}index.html", html_of(public))
-        boards = page_of(result.fair, sections=False)  # counts all labels: once for all teams
-        for team, own in runs_by_team(result.fair, named).items():
-            page = team_page(result.fair, boards, team, own, place, seal)
+        boards = page_of(result.comparable, sections=False)  # counts all labels: once for all teams
+        for team, own in runs_by_team(result.comparable, named).items():
+            page = team_page(result.comparable, boards, team, own, place, seal)
             writer.write(f"{place}teams/{file_name(team)}.html", html_of(page))
         for number, board in enumerate(result.findings.boards, 1):
-            told = _published(result.fair, boards, board, per_topic, note)
+            told = _published(result.comparable, boards, board, per_topic, note)
             stem = f"{place}tables/board-{number}"
             writer.write(f"{stem}.md", markdown(told).encode())
             writer.write(f"{stem}.tex", latex(told).encode())
             if figures:
-                writer.draw(f"{place}figures/board-{number}.pdf", result.fair, board)
-        for path, data in _results(result.fair.findings.per_topic, result.fair):
+                writer.draw(f"{place}figures/board-{number}.pdf", result.comparable, board)
+        for path, data in _results(result.comparable.findings.per_topic, result.comparable):
             writer.write(f"{place}{path}", data)
     if opened.several:
         writer.write(

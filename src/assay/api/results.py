@@ -15,8 +15,8 @@ from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, ends_of, percentile_interval, topic_counts
 from assay.measures.scores import Score
 from assay.page.wording import kinds_of
-from assay.protocols.results import Redrawn, Result
-from assay.protocols.standing import stands_on
+from assay.protocols.label_shares import label_basis
+from assay.protocols.results import ResampledScores, Result
 from assay.statistics.correlation import kendall_tau, spearman_rho
 from assay.statistics.ranks import near_ranks, tau_rows
 
@@ -59,15 +59,19 @@ class RankedBoard:
         return f"{self.protocol}: {self.measure}"
 
     @property
-    def anew(self) -> Redrawn | None:
+    def anew(self) -> ResampledScores | None:
         """What computes the scores of a draw of topics; None where they are means."""
         detail = self.result.findings.detail
-        return detail if isinstance(detail, Redrawn) and detail.measure == self.measure else None
+        return (
+            detail
+            if isinstance(detail, ResampledScores) and detail.measure == self.measure
+            else None
+        )
 
     def topics(self, runs: list[str]) -> list[str]:
         """The topics that the scores of some runs can be drawn by, all of them known."""
         if self.anew is not None:
-            return self.anew.topics_known()
+            return self.anew.scored_topics()
         values = [self.result.findings.per_topic.get(run, {}).get(self.measure) for run in runs]
         found = None
         for by_topic in values:
@@ -78,7 +82,7 @@ class RankedBoard:
     def drawn(self, runs: list[str], topics: list[str], weights: Floats) -> Floats:
         """The scores of runs in resamples of topics, B × runs; NaN where there are none."""
         if self.anew is not None:
-            return self.anew.redrawn(runs, topics, weights)
+            return self.anew.resampled(runs, topics, weights)
         values = [
             [self.result.findings.per_topic[run][self.measure][topic] for topic in topics]
             for run in runs
@@ -142,8 +146,8 @@ class Results:
 
     @property
     def fair(self) -> Results:
-        """The results by which runs may be compared (:attr:`Result.fair`)."""
-        return replace(self, by_protocol={n: one.fair for n, one in self.by_protocol.items()})
+        """The results by which runs may be compared (:attr:`Result.comparable`)."""
+        return replace(self, by_protocol={n: one.comparable for n, one in self.by_protocol.items()})
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
@@ -165,8 +169,8 @@ class Results:
 
     @property
     def stands_on(self) -> dict[str, str]:
-        """Whose labels the scores of each protocol rest on (:func:`stands_on`)."""
-        return {name: stands_on(one) for name, one in self.by_protocol.items()}
+        """Whose labels the scores of each protocol rest on (:func:`label_basis`)."""
+        return {name: label_basis(one) for name, one in self.by_protocol.items()}
 
     @property
     def stands_on_in_words(self) -> tuple[str, ...]:
@@ -217,7 +221,7 @@ class Results:
     def agreements(self) -> tuple[BoardAgreement, ...]:
         """Every two leaderboards of different protocols, set beside each other."""
         boards = [
-            RankedBoard(name, measure, scores, one.fair)
+            RankedBoard(name, measure, scores, one.comparable)
             for name, one in self.by_protocol.items()
             for measure, scores in board_scores(one).items()
         ]
@@ -270,7 +274,7 @@ def scores_of(result: Result) -> list[Score]:
 
 def board_scores(result: Result) -> dict[str, dict[str, float]]:
     """The first measure of each leaderboard → run → score, where it is known."""
-    result = result.fair
+    result = result.comparable
     measures = dict.fromkeys(board.measures[0] for board in result.findings.boards)
     return {
         measure: {

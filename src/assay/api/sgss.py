@@ -37,7 +37,7 @@ def learn_weights(
     """Learn weights from the training part of a folder's preferences (with ``degraded`` from its
     originals and their degraded versions too), and write them. Raises SettingsError, FormatError
     and LedgerError."""
-    seen = Folder.open(folder, labeller=labeller).seen_by("sgss")
+    seen = Folder.open(folder, labeller=labeller).for_protocol("sgss")
     opened = Evaluation.open(seen, SGSS, policy)
     settings = opened.settings
     if not isinstance(settings, SgssSettings):  # pragma: no cover (opened with SGSS)

@@ -13,9 +13,9 @@ from assay.model.errors import AssayError, SettingsError
 from assay.model.paths import file_sha256
 from assay.model.wording import counted, joined, printable
 from assay.protocols.folder import Folder, relative_to
+from assay.protocols.label_shares import UNEVEN_WARNING
 from assay.protocols.manifest import MANIFEST, read_manifest
 from assay.protocols.registry import find_protocol
-from assay.protocols.standing import UNEVEN
 
 
 def remarks_since(table: Path) -> Iterator[str]:
@@ -34,7 +34,7 @@ def remarks_since(table: Path) -> Iterator[str]:
             break
     said = manifest.get("stands_on")
     if manifest.get("uneven"):
-        yield f"{file}: {UNEVEN}"
+        yield f"{file}: {UNEVEN_WARNING}"
     elif isinstance(said, str) and said:
         yield f"{file} is based on: {printable(said)}."
 

@@ -106,7 +106,7 @@ def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator
             if request.task.name == task and not labelled:
                 yield request
         return
-    asked = (one for one in opened.asked_of_people(ledger) if one.task.name == task)
+    asked = (one for one in opened.people_requests(ledger) if one.task.name == task)
     yield from asked if which is Which.ALL else _unlabelled(opened, ledger, asked)
 
 

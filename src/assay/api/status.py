@@ -80,7 +80,7 @@ def status(path: Path) -> Stands:
     rows.append(("results", _results(opened, written)))
     several = len(folder.protocols) > 1
     for name in folder.protocols:
-        basis = read_manifest(folder.seen_by(name).out).get("stands_on")
+        basis = read_manifest(folder.for_protocol(name).out).get("stands_on")
         if basis:
             rows.append((f"{name} stands on" if several else "stands on", str(basis)))
     lacks = (

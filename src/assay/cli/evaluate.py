@@ -46,9 +46,9 @@ from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
+from assay.protocols.label_shares import UNEVEN_WARNING
 from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_document, score_row
-from assay.protocols.standing import UNEVEN
 from assay.reports.terminal import board_tables
 
 if TYPE_CHECKING:
@@ -276,7 +276,9 @@ def _show(
             "labellers": results.labellers,
             "judging": tally,
             "scores": [*map(score_document, results.scores)],
-            "to_compare": [*map(score_document, results.fair.scores)] if results.uneven else None,
+            "to_compare": [*map(score_document, results.comparable.scores)]
+            if results.uneven
+            else None,
             **results.document,
             "stands_on": results.stands_on,
             "missing": results.missing,
@@ -287,7 +289,7 @@ def _show(
         (SCORE_COLUMNS, map(score_row, results.scores)),
     )
     if results.uneven and FORM.get():
-        tell(UNEVEN)
+        tell(UNEVEN_WARNING)
     if not FORM.get():
         for warning in results.warned("The report lists all."):
             remark(warning)

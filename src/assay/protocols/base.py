@@ -97,7 +97,7 @@ class Reading:
         files = self.folder.input_files(name)
         if len(files) != 1:
             raise SettingsError(f"{self.folder.path}: [inputs] {name} must be one file.")
-        return self.take(files[0], read)
+        return self.read_file(files[0], read)
 
     def optional(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
         """The same for an entry that may be left out."""
@@ -111,15 +111,17 @@ class Reading:
         required: bool = False,
         partly: bool = False,
     ) -> Iterator[tuple[Path, T]]:
-        """All files of an entry, which may be left out unless it is ``required``, each as
-        :meth:`take` has it. Each is read when it is its turn, so that what is made of it need not
-        stand beside all others."""
+        """Yield the path and value of each file of an entry, read as by :meth:`read_file`.
+
+        Unless ``required``, the entry may be left out. Files are read one by one as the caller
+        iterates, so that not all of them need to be in memory at once.
+        """
         for path in self.folder.input_files(name, required=required):
-            value = self.take(path, read, partly=partly)
+            value = self.read_file(path, read, partly=partly)
             if value is not None:
                 yield path, value
 
-    def take(
+    def read_file(
         self, path: Path, read: Callable[[Path], Parsed[T]], *, partly: bool = False
     ) -> T | None:
         """Read one file; None where it has faults, or with ``partly`` what could be read of it, so
@@ -137,11 +139,11 @@ class Reading:
             self.warnings.append(str(replace(fault, file=name)))
         return parsed.value if parsed.ok or partly else None
 
-    def fault(self, path: Path, why: str, cure: str, *, line: int = 0, topic: str = "") -> None:
+    def add_fault(self, path: Path, why: str, cure: str, *, line: int = 0, topic: str = "") -> None:
         """A fault that shows only where files are set beside each other."""
         self.faults.append(Fault(str(path), line, topic or None, why, cure))
 
-    def add(
+    def add_run(
         self, runs: dict[str, T], name: str, run: T, path: Path, beside: Container[str] = ()
     ) -> None:
         """Add a run to those of its kind; a fault where its name is one of theirs, or of a run
@@ -149,11 +151,11 @@ class Reading:
         if name in runs or name in beside:
             other = relative_to(self.folder.path, self._of_runs.get(name, path))
             cure = "Keep one, or name one anew: in the file, or where it has no name the file."
-            self.fault(path, f"The run of {other} is called '{name}' too.", cure)
+            self.add_fault(path, f"The run of {other} is called '{name}' too.", cure)
         self._of_runs[name] = path
         runs[name] = run
 
-    def named(
+    def runs(
         self,
         name: str,
         read: Callable[[Path], Parsed[N]],
@@ -166,7 +168,7 @@ class Reading:
         one as that of a run ``beside`` them."""
         found: dict[str, N] = {}
         for path, run in self.many(name, read, required=required, partly=partly):
-            self.add(found, run.name, run, path, beside)
+            self.add_run(found, run.name, run, path, beside)
         return found
 
     def texts(
@@ -185,10 +187,10 @@ class Reading:
             ]
             for one in differ[:_MOST_TOLD]:
                 why = f"The passage {quoted(one)} has another text in another file."
-                self.fault(path, why, "Give each text an id of its own.")
+                self.add_fault(path, why, "Give each text an id of its own.")
         return found
 
-    def passed_over(self) -> Iterator[str]:
+    def unread_files(self) -> Iterator[str]:
         """Says which files lie beside all of one ending that an entry names (``runs/*.txt``) and
         are named by none: nothing would be scored of a run with another ending. What is called as
         a file that is read, but for what follows a dot, belongs to that one."""
@@ -284,15 +286,15 @@ class Step:
         return cls(title, task, lambda book: requests_of(task, asked(book)), waits=waits)
 
     @property
-    def asks(self) -> AnyTask:
+    def asked_task(self) -> AnyTask:
         """The task that its labeller is asked."""
         return self.task if self.asked_as is None else self.asked_as.task
 
-    def asked_of_people(self, book: LabelBook) -> Iterable[Request]:
+    def people_requests(self, book: LabelBook) -> Iterable[Request]:
         """What people are asked: its ``requests``, unless that is something else."""
         return (self.of_people or self.requests)(book)
 
-    def request(self, request: Request) -> Request:
+    def as_asked(self, request: Request) -> Request:
         """One of its ``requests`` as the labeller is asked it."""
         return request if self.asked_as is None else request_under(self.asked_as.task, request)
 

@@ -52,7 +52,7 @@ def carried(
             if label is not None and label.verdict is not None:
                 given[identity] = said, former, end
                 found.append(label)
-    chosen = book.best(task, sorted(found, key=lambda label: label.rowid))
+    chosen = book.choose(task, sorted(found, key=lambda label: label.rowid))
     if chosen is None:
         return None
     beside, former, end = given[chosen.unit]
@@ -74,9 +74,9 @@ def _counted(
     return lambda end: with_first(bisect_left(rowids, end))
 
 
-def several_labels(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:
+def may_have_several(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:
     """Which of some units of a task may have more than one label: without one that has, nothing
     was ever carried on."""
     if book.by_unit is None:
         return np.zeros(len(units.first), np.bool_)
-    return book.by_unit.several(task, units.first)
+    return book.by_unit.may_have_several(task, units.first)

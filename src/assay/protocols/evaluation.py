@@ -23,6 +23,7 @@ from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.label_remarks import label_gaps, label_remarks, why_failed
+from assay.protocols.label_shares import uneven
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of
@@ -30,8 +31,7 @@ from assay.protocols.people import Overlap, overlaps
 from assay.protocols.record import PlacesUsed, models_of, renamed, require_asked, write_out
 from assay.protocols.results import Result
 from assay.protocols.sides import PeopleBeside
-from assay.protocols.standing import uneven
-from assay.protocols.stepping import Stepping
+from assay.protocols.step_plans import StepPlans
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
 
@@ -76,7 +76,7 @@ class Evaluation:
         inputs = protocol.load(folder, settings, reading)
         reading.done()
         folder = replace(folder, policy=policy or None)
-        warnings = (*reading.warnings, *reading.passed_over())
+        warnings = (*reading.warnings, *reading.unread_files())
         return cls(folder, protocol, settings, chosen, inputs, reading.files, warnings)
 
     def quick(self) -> Self:
@@ -87,7 +87,7 @@ class Evaluation:
     def tasks(self) -> tuple[AnyTask, ...]:
         """The tasks that the settings ask for, with those that steps are asked under, and that
         only some inputs need."""
-        under = (step.asks for step in self.steps)
+        under = (step.asked_task for step in self.steps)
         return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *under)))
 
     @property
@@ -114,7 +114,7 @@ class Evaluation:
 
     def _spec(self, task: AnyTask) -> str:
         """The labeller of a task; that of another under which a step asks it answers for both."""
-        under = {step.task: step.asks for step in self.steps}
+        under = {step.task: step.asked_task for step in self.steps}
         return self.folder.labeller_spec(under.get(task, task))
 
     def judge(
@@ -128,7 +128,7 @@ class Evaluation:
         """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
         labellers = self.labellers()
         self._check(ledger, labellers)
-        stepping = Stepping(ledger, labellers, self.shard, retry_failed)
+        stepping = StepPlans(ledger, labellers, self.shard, retry_failed)
         total = Tally()
         groups = _groups(self.steps)
         while groups:
@@ -172,8 +172,10 @@ class Evaluation:
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
         """Every refusal shows before anything is paid for. A step that asks nothing is passed
         over, unless a step before it may still give it something to ask."""
-        asked = [labellers[step.labeller or step.asks.name] for step in self.steps]
-        refusals = [who.refusal(step.asks) for who, step in zip(asked, self.steps, strict=True)]
+        asked = [labellers[step.labeller or step.asked_task.name] for step in self.steps]
+        refusals = [
+            who.refusal(step.asked_task) for who, step in zip(asked, self.steps, strict=True)
+        ]
         if not any(refusals):
             return
         book = self._book(ledger, labellers)
@@ -190,14 +192,14 @@ class Evaluation:
         """All that can be asked before any further label is known (for batch files)."""
         labellers = self.labellers()
         book = self._book(ledger, labellers)
-        stepping = Stepping(ledger, labellers, self.shard, retry_failed)
+        stepping = StepPlans(ledger, labellers, self.shard, retry_failed)
         return [(step.title, stepping.plan(step, step.requests(book))) for step in self.steps]
 
     def look_ahead(self, ledger: Ledger | None) -> Forecast:
         """What ``judge`` would ask now. Calls nothing."""
         labellers = self.labellers()
         book = self._book(ledger, labellers)
-        stepping = Stepping(ledger, labellers, self.shard)
+        stepping = StepPlans(ledger, labellers, self.shard)
         plans = tuple(
             (step.title, stepping.plan(step, (step.assumed or step).requests(book)))
             for step in self.steps

@@ -116,7 +116,7 @@ class Folder:
         """The one protocol of this view of the folder."""
         return self.protocols[0]
 
-    def seen_by(self, protocol: str) -> Folder:
+    def for_protocol(self, protocol: str) -> Folder:
         """The folder as ``protocol`` sees it. Of several each has its settings in
         ``[settings.PROTOCOL]``, and its results go into ``out/PROTOCOL``. Raises SettingsError
         where it is none of them."""
@@ -276,7 +276,7 @@ class Folder:
                 names |= {f"{task.template}.j2", f"{task.template}.probes.j2"}
         return names if foreign else None
 
-    def asked_beside(self) -> set[AnyTask]:
+    def tasks_of_other_protocols(self) -> set[AnyTask]:
         """The tasks that the folder's other protocols may ask."""
         found: set[AnyTask] = set()
         for view in self.beside:

@@ -12,7 +12,7 @@ from assay.measures.arrays import Floats
 from assay.measures.scores import Score
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.page.page import Board
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.protocols.means import ResamplingArguments
 from assay.protocols.ranked import Ranked
 from assay.statistics.judgments import RJ_NAMES, Graded, judgment_ranges

@@ -15,7 +15,7 @@ from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose, of_each_person
 from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId
-from assay.protocols.counted import CountedLabels, LabelRow, Seen
+from assay.protocols.counted_labels import CountedLabels, LabelRow, SeenNumbers
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.unit_labels import UnitLabels, WholeUnitLabels
 from assay.tasks.base import AnyTask, Unit, UnitContent, unit_digests, unit_hash
@@ -58,7 +58,7 @@ class LabelBook:
     missing: Counter[str] = field(default_factory=Counter, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)
     # The units, by their oldest label's place, of which it was counted that one was wanted.
-    _seen: Seen = field(default_factory=Seen, init=False)
+    _seen: SeenNumbers = field(default_factory=SeenNumbers, init=False)
     _unlabelled: set[bytes] = field(default_factory=set, init=False)
 
     @classmethod
@@ -104,18 +104,20 @@ class LabelBook:
         """All labels of a unit, oldest first, whether they count or not."""
         return [] if self.by_unit is None else self.by_unit.labels(task, _content(unit))
 
-    def machine(
+    def machine_label(
         self, task: AnyTask, unit: Unit | UnitContent, who: LabellerId | None = None
     ) -> Label | None:
         """The usable label of a unit by a machine, the evaluation's own unless another is named,
         that counts where people's are left out."""
-        return None if self.by_unit is None else self.by_unit.machine(task, _content(unit), who)
+        return (
+            None if self.by_unit is None else self.by_unit.machine_label(task, _content(unit), who)
+        )
 
     def counts_machine(self, task: AnyTask) -> bool:
         """Whether a machine's label of a task may count under the policy."""
         return self.by_unit is None or self.by_unit.policy.counts_machine(task.name)
 
-    def best(self, task: AnyTask, labels: Sequence[Label]) -> Label | None:
+    def choose(self, task: AnyTask, labels: Sequence[Label]) -> Label | None:
         """The one of some labels, oldest first, that counts under the policy."""
         own = self.by_unit
         return None if own is None else choose(labels, own.policy, own.configured[task.name])
@@ -124,9 +126,9 @@ class LabelBook:
         """Whether any person ever labelled anything under a task."""
         return self.by_unit is not None and task.name in self.by_unit.ledger.judged_by_people()
 
-    def told_by_people(self, task: AnyTask) -> bool:
+    def answered_by_people(self, task: AnyTask) -> bool:
         """The same, also under one that tells its verdict."""
-        return self.by_unit is not None and self.by_unit.told_by_people(task)
+        return self.by_unit is not None and self.by_unit.answered_by_people(task)
 
     @property
     def by_people(self) -> bool:
@@ -244,13 +246,13 @@ class LabelBook:
         others: dict[int, Label] = {}
         if self.by_unit is not None:
             first = self.by_unit.columns.first(b"".join(units))
-            places = self.by_unit.counted(task, first)
+            places = self.by_unit.counting_places(task, first)
             for at in np.flatnonzero(places == CLOSELY).tolist():
                 label = self.find(task, some[at])
                 places[at] = self.by_unit.place(label)
                 if label is not None and places[at] == NONE:
                     others[at] = label
-            others.update(self.by_unit.made_now(places))
+            others.update(self.by_unit.fetch_labels(places))
         return LookedUp(units, first, CountedLabels(self.by_unit, places, others))
 
     def count_all(self, task: AnyTask, found: LookedUp, *, of: Bools | None = None) -> None:
@@ -258,7 +260,7 @@ class LabelBook:
         row alone."""
         which = np.arange(len(found.units)) if of is None else np.flatnonzero(of)
         new = which[self._new(found.first[which], [found.units[at] for at in which.tolist()])]
-        missing, failed = ~found.labels.there[new], found.labels.failed[new]
+        missing, failed = ~found.labels.present[new], found.labels.failed[new]
         self.add(task, len(new), int(missing.sum()), int(failed.sum()))
 
     def _new(self, first: Places, units: Sequence[bytes]) -> Places:
@@ -325,7 +327,7 @@ class LabelBook:
     def note_all(self, labels: Places, at: PlaceColumns) -> None:
         """The same of many, by their places among the ledger's columns."""
         if self.by_unit is not None:
-            others = self.by_unit.made_now(labels)
+            others = self.by_unit.fetch_labels(labels)
             row = self.row()
             row.extend(CountedLabels(self.by_unit, labels, others))
             self.used.note_all(row, at)

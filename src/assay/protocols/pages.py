@@ -13,9 +13,9 @@ from assay.page.cards import Cards
 from assay.page.page import Board, LabelledTask, Page
 from assay.page.parts import Grid, Part, Shade, Table
 from assay.page.wording import interval, shortened, span
+from assay.protocols.label_shares import label_basis
 from assay.protocols.members import Jury
 from assay.protocols.results import Result
-from assay.protocols.standing import stands_on
 
 SMALL = 10
 """Categories with fewer topics than this are shown as small."""
@@ -37,11 +37,11 @@ _POLICIES = {
 
 def page_of(result: Result, *, sections: bool = True) -> Page:
     """The page of a result, with its ``sections`` or (for the terminal) without."""
-    fair = result.fair
+    fair = result.comparable
     found = fair.findings
     asked = sum(fair.asked.values())
     level = result.settings.get("level")
-    basis = stands_on(result)
+    basis = label_basis(result)
     return Page(
         title=result.title,
         protocol=result.protocol_title,
@@ -74,7 +74,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
 def _sections(result: Result) -> tuple[Part, ...]:
     """The protocol's own sections and those that all have; cards, which are many, come last. Where
     runs are set beside each other it is by the fair scores; cards show what people said, too."""
-    fair = result.fair
+    fair = result.comparable
     own = list(result.findings.parts())
     first = [
         one for one in (own if fair is result else fair.findings.parts()) if not _is_of_cards(one)

@@ -159,7 +159,7 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
             said.setdefault(one.task, []).append(one)
     for name, given in sorted(said.items()):
         units = {one.unit for one in given}
-        machines, own = labels.machines(known[name], units), labels.configured[name]
+        machines, own = labels.machine_labels(known[name], units), labels.configured[name]
         of_unit = {label.rowid: unit for unit in units for label in labels.of(unit)}
         topics = {of_unit[number]: of for number, of in used.topics(of_unit).items()}
         for field, found in sorted(_by_field(given, machines).items()):

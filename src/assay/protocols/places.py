@@ -15,7 +15,7 @@ import numpy.typing as npt
 from assay.measures.arrays import Integers
 from assay.model.labels import Label
 from assay.model.scratch import Numbers, Scratch, Texts
-from assay.protocols.counted import CountedLabels, LabelRow, Seen
+from assay.protocols.counted_labels import CountedLabels, LabelRow, SeenNumbers
 
 if TYPE_CHECKING:
     from assay.protocols.unit_labels import UnitLabels
@@ -190,7 +190,7 @@ class UsedLabels(Iterable[Used]):
 
     def __iter__(self) -> Iterator[Used]:
         for labels, places in self._parts:
-            which = np.flatnonzero(labels.there)
+            which = np.flatnonzero(labels.present)
             for at, place in zip(which.tolist(), places.at(which), strict=True):
                 label = labels[at]
                 if label is not None:
@@ -213,13 +213,13 @@ class UsedLabels(Iterable[Used]):
     def columns(self) -> Iterator[tuple[Integers, SomePlaces, Integers]]:
         """The same as columns: numbers of labels, and which of some places are theirs."""
         for labels, places in self._parts:
-            which = np.flatnonzero(labels.there)
+            which = np.flatnonzero(labels.present)
             yield labels.numbers(which), places, which
 
     def count(self, key: Callable[[Label], K]) -> dict[K, int]:
         """How many different labels there are by ``key``, which is the same for labels that are
         alike in task, labeller and detail."""
-        seen, found = defaultdict[K, Seen](Seen), Counter[K]()
+        seen, found = defaultdict[K, SeenNumbers](SeenNumbers), Counter[K]()
         for labels, _ in self._parts:
             for own, which in _by(key, labels):
                 found[own] += len(seen[own].new(labels.numbers(which)))

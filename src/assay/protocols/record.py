@@ -24,6 +24,7 @@ from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
+from assay.protocols.label_shares import label_basis
 from assay.protocols.manifest import REPORT, read_manifest, replace_manifest
 from assay.protocols.output import FileData, write_bytes, write_packed, write_pieces
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
@@ -31,7 +32,6 @@ from assay.protocols.ranked import ranked_files
 from assay.protocols.results import Result
 from assay.protocols.scores import means_command, score_files
 from assay.protocols.sides import beside_files
-from assay.protocols.standing import stands_on
 from assay.tasks.base import AnyTask
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def write_manifest(
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": len(counted),
-        "stands_on": stands_on(replace(result, evened=None)),  # of the files beside this one
+        "stands_on": label_basis(replace(result, evened=None)),  # of the files beside this one
         **({"uneven": sorted(result.uneven)} if result.uneven else {}),
         "labels_sha256": counted.digest(),
         "ledger": head.in_manifest(),

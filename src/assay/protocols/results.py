@@ -31,7 +31,7 @@ class Unlabelled:
     what: str = "units"
 
 
-class Redrawn(ABC):
+class ResampledScores(ABC):
     """Scores that are no means over topics, but computed anew of each draw of topics. Protocols
     give it as the ``detail`` of their findings."""
 
@@ -39,11 +39,11 @@ class Redrawn(ABC):
     """The measure whose scores these are."""
 
     @abstractmethod
-    def topics_known(self) -> list[str]:
+    def scored_topics(self) -> list[str]:
         """The topics that the scores rest on."""
 
     @abstractmethod
-    def redrawn(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
+    def resampled(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
         """The scores of some runs in resamples of some topics, B × runs, NaN where there are none;
         ``weights`` are B × topics, how often each topic was drawn."""
 
@@ -131,7 +131,7 @@ class Result:
     models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
-    def fair(self) -> Result:
+    def comparable(self) -> Result:
         """The result whose scores may be set beside each other: in which no run's labels are
         people's to a larger share than another's, where that can be had."""
         return self.evened or self

@@ -79,7 +79,7 @@ class UnitLabels:
             lambda label: label.labeller.is_human and policy.independent,
         )
 
-    def counted(self, task: AnyTask, first: Places) -> Places:
+    def counting_places(self, task: AnyTask, first: Places) -> Places:
         """For units of a task, whose oldest labels stand at the places ``first`` (or nowhere), the
         place of the label that counts, NONE, or CLOSELY."""
         if task.name in self._sources:  # labels of other tasks have a say
@@ -89,7 +89,7 @@ class UnitLabels:
         found[held] = self._counting(first[held])
         return found
 
-    def several(self, task: AnyTask, first: Places) -> Bools:
+    def may_have_several(self, task: AnyTask, first: Places) -> Bools:
         """Which units of a task, whose oldest labels stand at the places ``first`` (or nowhere),
         may have more than one."""
         if task.name in self._sources:  # those of other tasks may be theirs, too
@@ -98,7 +98,7 @@ class UnitLabels:
         found[found] = self.columns.several(first[found])
         return found
 
-    def made_now(self, places: Places) -> dict[int, Label]:
+    def fetch_labels(self, places: Places) -> dict[int, Label]:
         """By number in a row of places the labels that are made at once; their places become NONE.
         Others are made when they are looked at, when the ledger may be closed."""
         return {}
@@ -133,7 +133,7 @@ class UnitLabels:
         """Whether people labelled anything under a task that can count."""
         return not self.ledger.judged_by_people().isdisjoint(self._versions)
 
-    def told_by_people(self, task: AnyTask) -> bool:
+    def answered_by_people(self, task: AnyTask) -> bool:
         """Whether people labelled anything under a task, or under one that tells its verdict."""
         others = (one.task.name for one in self._sources.get(task.name, ()))
         return not self.ledger.judged_by_people().isdisjoint((task.name, *others))
@@ -271,7 +271,7 @@ class UnitLabels:
                         found[task, PROMPT if by_own > 1 else SETTINGS] += 1
         return found
 
-    def machine(
+    def machine_label(
         self, task: AnyTask, content: UnitContent, who: LabellerId | None = None
     ) -> Label | None:
         """The usable label of a machine for a unit, the evaluation's own unless another is named,
@@ -280,7 +280,7 @@ class UnitLabels:
         labels = [one for one in self.labels(task, content) if one.labeller == by]
         return self._usable_now(task, content, labels, who)
 
-    def machines(self, task: AnyTask, units: Iterable[str]) -> dict[str, Label]:
+    def machine_labels(self, task: AnyTask, units: Iterable[str]) -> dict[str, Label]:
         """The same of the evaluation's own machine, by unit, of labels under the task itself."""
         own = self.configured[task.name]
         given = {unit: [one for one in self.of(unit) if one.labeller == own] for unit in units}
@@ -313,7 +313,7 @@ class WholeUnitLabels(UnitLabels):
     def place(self, label: Label | None) -> int:
         return NONE  # what is held is not whole
 
-    def made_now(self, places: Places) -> dict[int, Label]:
+    def fetch_labels(self, places: Places) -> dict[int, Label]:
         now = np.flatnonzero(places >= 0)
         labels = self.ledger.whole(map(self.columns.at, places[now].tolist()))
         found = dict(zip(now.tolist(), labels, strict=True))

@@ -20,7 +20,7 @@ from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.hashes import packed
 from assay.measures.arrays import Floats, Integers
 from assay.model.labels import Label, Status
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.protocols.unit_labels import UnitLabels
 from assay.tasks.base import AnyTask
 
@@ -80,7 +80,7 @@ class WindowLabels:
     ) -> Iterator[Said]:
         """The labels of windows at some places; those say nothing where there is none."""
         labels, numbers = CountedLabels(by_unit, places), places.copy()
-        numbers[labels.held] = labels.numbers(labels.held)
+        numbers[labels.in_columns] = labels.numbers(labels.in_columns)
         columns = (places.tolist(), numbers.tolist(), labels.human.tolist())
         verdicts = labels.each(self.values)
         for window, place, number, human, said in zip(windows, *columns, verdicts, strict=True):
@@ -102,7 +102,7 @@ class WindowLabels:
                 windows.append((unit, subject, once.setdefault(items, items)))
         first = by_unit.columns.first(b"".join(packed(unit) for unit, *_ in windows))
         found: dict[Subject, list[Said]] = {}
-        for one in self._read(by_unit, windows, by_unit.counted(self.task, first)):
+        for one in self._read(by_unit, windows, by_unit.counting_places(self.task, first)):
             if one.place != NONE:
                 found.setdefault(one.subject, []).append(one)
         return found

@@ -92,7 +92,7 @@ class Asked:
 
     def units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
         """Task, hash, topic, place, content and passes of every unit that is asked about now."""
-        for request in self.opened.asked_of_people(self.ledger):
+        for request in self.opened.people_requests(self.ledger):
             if request.task.name not in self.tasks:
                 continue
             unit, content = request.unit_hash, request.content

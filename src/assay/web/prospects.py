@@ -96,7 +96,7 @@ def _tried(
         with ledger.trial() as trial:
             labels = len(assumed)
             trial.add(assumed)
-            scores = frames.scores(opened.score(ledger).fair)
+            scores = frames.scores(opened.score(ledger).comparable)
         found.append(ranges_in(scores, measure))
         if not labels or stopped() or time.monotonic() - began > _SECONDS:
             break

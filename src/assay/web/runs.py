@@ -72,13 +72,13 @@ class ScoredFolder:
             head = ledger.head()
             results = opened.score(ledger)
             boards = [
-                Leaderboard.of(results.prefix(name), result.fair, board)
+                Leaderboard.of(results.prefix(name), result.comparable, board)
                 for name, result in results.by_protocol.items()
                 for board in result.findings.boards
             ]
             return cls(
                 head,
-                frames.scores(results.fair),
+                frames.scores(results.comparable),
                 frames.per_topic(results),
                 frames.labels(results, ledger),
                 boards,

@@ -79,9 +79,11 @@ def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
     for part in parts:
         labellers = part.labellers()
         for step in part.steps:
-            who = labellers[step.labeller or step.asks.name]
-            if not step.asks.by_people and who.id.kind != "human":
-                own = found.setdefault((step.asks.name, who.id.name), Labelled(step.asks, who))
+            who = labellers[step.labeller or step.asked_task.name]
+            if not step.asked_task.by_people and who.id.kind != "human":
+                own = found.setdefault(
+                    (step.asked_task.name, who.id.name), Labelled(step.asked_task, who)
+                )
                 own.steps.append((part, step))
     return list(found.values())
 
@@ -115,7 +117,7 @@ def bases(one: Labelled, ledger: Ledger, seed: int) -> Iterator[Base]:
     def requests() -> Iterator[Request]:
         for part, step in one.steps:
             for request in step.requests(part.book(ledger)):
-                asked = step.request(request)
+                asked = step.as_asked(request)
                 if asked.unit_hash not in seen:
                     seen.add(asked.unit_hash)
                     yield Request(asked.task, asked.unit, topic=request.topic)

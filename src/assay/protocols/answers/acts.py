@@ -17,7 +17,7 @@ from assay.labellers.refusals import gold_declines, same_words
 from assay.measures.arrays import Bools, Floats
 from assay.model.labels import Label
 from assay.model.rag import Question
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.tasks.r2c2 import Act
 
 IN_WORDS = {
@@ -97,7 +97,7 @@ def correctness_of(
     itself_counts = np.array([one is Act.ANSWER for one in acts], np.bool_)
     itself_counts |= by_person & ~act_labels.human
     if not expected:
-        itself_counts |= ~act_labels.there
+        itself_counts |= ~act_labels.present
     known = np.array([one is not None for one in acts], np.bool_)
     right = to_refuse.astype(np.float64)
     agreed = np.where(itself == right, right, np.nan)

@@ -35,8 +35,8 @@ from assay.protocols.answers.requests import (
     nuggets_asked,
 )
 from assay.protocols.answers.results import LabelState
-from assay.protocols.carried import carried, several_labels
-from assay.protocols.counted import CountedLabels, LabelRow
+from assay.protocols.carried import carried, may_have_several
+from assay.protocols.counted_labels import CountedLabels, LabelRow
 from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
 from assay.tasks.base import AnyTask, UnitContent
@@ -102,7 +102,7 @@ class _Row:
         self._book.count_all(task, found)
         self.labels.extend(found.labels)
         self.places.add(place for _, place in pairs)
-        return found.labels, several_labels(self._book, task, found)
+        return found.labels, may_have_several(self._book, task, found)
 
 
 class _Cited(NamedTuple):
@@ -216,8 +216,8 @@ class _Judge:
         unsure = np.isnan(correct) | (recall[0] != recall[1])
         failed = labels.failed | act_labels.failed
         waiting = cited.has(cited.states == _FAILED)  # no machine is asked
-        missing = cited.has(cited.states == _MISSING) | ~act_labels.there & self._acts_expected
-        states = np.where(counting.carried & labels.there, _CARRIED, _COUNTED)
+        missing = cited.has(cited.states == _MISSING) | ~act_labels.present & self._acts_expected
+        states = np.where(counting.carried & labels.present, _CARRIED, _COUNTED)
         open_ = np.select([failed, waiting & ~missing], [_FAILED, _WAITING], _MISSING)
         states = np.where(unsure, open_, states)
         # A label is missing where it could still change a score; of an answer that waits none is
@@ -226,7 +226,7 @@ class _Judge:
         lacks &= (unsure | (marked.relevant != marked.possible)) & ~waiting
 
         wanted = found._replace(labels=labels.without(lacks))
-        self._book.count_all(task, wanted, of=lacks | labels.there)
+        self._book.count_all(task, wanted, of=lacks | labels.present)
         self._answers.labels.extend(labels)
         carried_on = (states == _CARRIED).tolist()
         self._answers.places.add(
@@ -274,7 +274,7 @@ class _Judge:
         sizes = [len(one.answer.nuggets) for one in given]
         labels, several = self._nuggets.look_up(ENTAILMENT, nuggets_asked(given))
         entailed = labels.map(lambda verdict: float(verdict["entailed"]))
-        unknown = np.where(labels.there, _FAILED, _MISSING)
+        unknown = np.where(labels.present, _FAILED, _MISSING)
         cited = _Cited(
             nuggets=nuggets,
             of=np.repeat(np.arange(len(given)), sizes),
@@ -287,7 +287,7 @@ class _Judge:
         overruled = {}
         for at in np.flatnonzero(cited.by_person & ~np.isnan(entailed)).tolist():
             passage = given[cited.of[at]].passages[nuggets[at].key]
-            machine = self._book.machine(ENTAILMENT, entailment_content(nuggets[at], passage))
+            machine = self._book.machine_label(ENTAILMENT, entailment_content(nuggets[at], passage))
             if machine is not None:
                 overruled[at] = machine
         return cited, overruled
@@ -304,10 +304,10 @@ class _Judge:
         """Which labels count, of those that were found of units."""
         book, beside = self._book, list(now)
         former_labels: dict[int, Label] = {}
-        wanted = ~labels.there | (self._by_people[task] & ~labels.human)
+        wanted = ~labels.present | (self._by_people[task] & ~labels.human)
         for at in np.flatnonzero(wanted & cited.has(cited.relabelled)).tolist():
             former = self._carried(given[at], units[at])
-            if former is not None and (not labels.there[at] or former[0].labeller.is_human):
+            if former is not None and (not labels.present[at] or former[0].labeller.is_human):
                 former_labels[at], beside[at] = former
         labels = labels.replaced(former_labels)
         # A machine's is of other nuggets than the answer may turn out to have (and none is asked).
@@ -319,7 +319,7 @@ class _Judge:
             helps: dict[int, tuple[bool, str | None]] = {}
             # What it says beside the present nuggets comes last, and stands.
             for which in (now[at],) if now[at] == beside[at] else (beside[at], now[at]):
-                machine = book.machine(task, _content(given[at], which))
+                machine = book.machine_label(task, _content(given[at], which))
                 if machine is None:
                     continue
                 overruled[at] = machine
@@ -361,7 +361,7 @@ class _Judge:
         answer."""
         # What a label on a refusal says nothing of did not help.
         refuses = np.array([one not in (None, Act.ANSWER) for one in acts], np.bool_)
-        silent = np.where(refuses & labels.there & ~labels.failed, 0.0, np.nan)
+        silent = np.where(refuses & labels.present & ~labels.failed, 0.0, np.nan)
         helped, reasons = silent[cited.of].tolist(), {}
         firsts = (cited.ends - cited.sizes).tolist()
         for at, said in enumerate(labels.each(helps_said)):

@@ -20,7 +20,7 @@ from assay.measures.arrays import Floats
 from assay.model.battles import Battle
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.folder import Folder
-from assay.protocols.results import Redrawn
+from assay.protocols.results import ResampledScores
 from assay.statistics.battle_counts import Battles
 from assay.statistics.battles import WinRates, resampled_ratings
 from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKupper
@@ -145,7 +145,7 @@ class BattleInputs:
 
 
 @dataclass(frozen=True, eq=False)
-class BattleCounts(Redrawn):
+class BattleCounts(ResampledScores):
     """The battles that count, as arrays: ``table`` over ``runs`` and ``topics`` by number."""
 
     measure = "Rating"
@@ -156,11 +156,11 @@ class BattleCounts(Redrawn):
     model: Model
     prior: float
 
-    def topics_known(self) -> list[str]:
+    def scored_topics(self) -> list[str]:
         fought = (self.table.counts.sum(axis=(1, 2)) > 0).tolist()
         return [topic for topic, some in zip(self.topics, fought, strict=True) if some]
 
-    def redrawn(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
+    def resampled(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
         places = [self.topics.index(topic) for topic in topics]
         found = resampled_ratings(self.table.of_topics(places), weights, self.model, self.prior)
         return found[:, [self.runs.index(run) for run in runs]]
@@ -178,10 +178,10 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
             _, own = runs.setdefault(run, (path, {}))
             if topic in own:
                 why = f"Run '{run}' answers this topic a second time in these files."
-                reading.fault(path, why, "Keep one answer.", line=line, topic=topic)
+                reading.add_fault(path, why, "Keep one answer.", line=line, topic=topic)
             own[topic] = text
         for run, (path, texts) in runs.items():
-            reading.add(answers, run, texts, path)
+            reading.add_run(answers, run, texts, path)
 
     if not any(name in folder.config.inputs for name in ENTRIES):
         folder.input_files(ENTRIES[0])  # says that it must be named
@@ -192,7 +192,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     given = {one.id: one.text for one in listed} or None
     for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
         texts = {topic: one.text for topic, one in rag.answers.items()}
-        reading.add(answers, rag.name, texts, path)
+        reading.add_run(answers, rag.name, texts, path)
         for topic, answer in rag.answers.items():
             if not given:
                 questions.setdefault(topic, answer.narrative)
@@ -201,7 +201,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
             questions[each.id] = each.text
     for path, ac in reading.many("ac_runs", read_ac_run):
         texts = {topic: answer.text for topic, answer in ac.run.answers.items()}
-        reading.add(answers, ac.run.name, texts, path)
+        reading.add_run(answers, ac.run.name, texts, path)
     every = []
     for path, summaries in reading.many("summaries", read_summaries):
         for summary in summaries:
@@ -215,6 +215,8 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
             questions.setdefault(record.id, record.full_question)
     add_each(every)
     if not reading.faults and len(answers) < 2:
-        reading.fault(folder.path, "Battles need the answers of two runs.", "Name further files.")
+        reading.add_fault(
+            folder.path, "Battles need the answers of two runs.", "Name further files."
+        )
     reading.done()
     return BattleInputs(questions, answers, settings)

@@ -13,7 +13,7 @@ from assay.measures.answers import ill_formed, is_correct, unanswerable
 from assay.measures.arrays import Bools, Floats
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.protocols.exam.inputs import DIRECT_TASKS, ExamInputs, ExamSettings
 from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place

@@ -129,7 +129,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     runs: dict[str, Run] = {}
     rankings = RunStore()
     for path, run in reading.many("runs", read_trec_run):
-        reading.add(runs, run.name, rankings.store(rankings_of(run)), path)
+        reading.add_run(runs, run.name, rankings.store(rankings_of(run)), path)
     texts = reading.texts("passages", read_passages)
     cut = partial(read_responses, most_words=settings.passage_words)
     for path, responses in reading.many("responses", cut):
@@ -139,7 +139,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             own.setdefault(one.run, {})[one.query] = shown
             texts.update(one.passages)
         for name, ranking in own.items():
-            reading.add(runs, name, rankings.store(ranking), path)
+            reading.add_run(runs, name, rankings.store(ranking), path)
     rankings.finish()
     qrels = reading.optional("qrels", read_qrels)
     official = reading.optional(

@@ -124,12 +124,12 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
     read_pr = partial(
         read_pr_run, questions=questions, max_passage_chars=limit, scratch=shared.scratch
     )
-    pr_runs = reading.named("pr_runs", read_pr, required=True, partly=True)
+    pr_runs = reading.runs("pr_runs", read_pr, required=True, partly=True)
     ac_files: dict[str, AnswerRunFile] = {}
     read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=shared)
     for path, ac in reading.many("ac_runs", read_ac, required=True, partly=True):
         # Scores go by a run's name alone: an answer run may not be called as one of passages is.
-        reading.add(ac_files, ac.run.name, ac, path, pr_runs)
+        reading.add_run(ac_files, ac.run.name, ac, path, pr_runs)
         if ac.run.marked:
             reading.warnings.append(
                 f"{path.name}: the marks that it holds are not used; labels are. "
@@ -158,7 +158,7 @@ def _counting(reading: Reading, questions: tuple[Question, ...]) -> tuple[Questi
     wanted, known = {normal_id(one) for one in named}, {one.id for one in questions}
     for strange in sorted(wanted - known) if questions else ():
         why = f"There is no question {quoted(strange)} in the question file."
-        reading.fault([*reading.files][-1], why, "Use ids of the question file.", topic=strange)
+        reading.add_fault([*reading.files][-1], why, "Use ids of the question file.", topic=strange)
     return tuple(one for one in questions if one.id in wanted)
 
 
@@ -172,4 +172,4 @@ def _asked_as(folder: Folder, chosen: str) -> tuple[bool, bool]:
         return chosen == "support", chosen != "support"
     named = {ENTAILMENT.name, "entailment"} & folder.config.labellers.keys()
     named_alone = bool(named) and folder.labeller is None
-    return not named_alone and SUPPORT in folder.asked_beside(), False
+    return not named_alone and SUPPORT in folder.tasks_of_other_protocols(), False

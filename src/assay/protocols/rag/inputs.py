@@ -86,7 +86,7 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
             _check_same(first.setdefault(record.id, record), record, path, reading)
         before = runs.setdefault(record.run, {}).setdefault(record.id, record)
         if before is not record and before.file != record.file:
-            reading.fault(
+            reading.add_fault(
                 path,
                 f"Run '{record.run}' has an answer to it in {before.file}:{before.line} too.",
                 "Keep one, or give the runs names of their own with the key run.",
@@ -129,7 +129,7 @@ def _check_known(
     unknown = [one for one in records if one.id not in questions]
     if len(unknown) == len(records) > 1:
         first = records[0]
-        reading.fault(
+        reading.add_fault(
             paths[first.file],
             "No answer of any run is to a question of the file of questions.",
             "Give it the questions that were asked, or leave [inputs] questions out: records have "
@@ -140,7 +140,7 @@ def _check_known(
     known = KnownIds(questions)
     for record in unknown:
         why = f"There is no question '{record.id}'."
-        reading.fault(paths[record.file], why, known.cure(record.id), line=record.line)
+        reading.add_fault(paths[record.file], why, known.cure(record.id), line=record.line)
 
 
 def _as_asked(
@@ -167,7 +167,7 @@ def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> 
     before = _about(first)
     for what, said in _about(record).items():
         if said != before[what]:
-            reading.fault(
+            reading.add_fault(
                 path,
                 f"Its {what} is another than in {first.file}:{first.line}.",
                 "Give another question another id, or name a file of questions in [inputs] "

@@ -130,12 +130,12 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
         for one in summaries:
             by_run = found.setdefault(one.query, {})
             if one.run in by_run:
-                reading.fault(
+                reading.add_fault(
                     path, f"'{one.run}' has two summaries of this query.", "Keep one.",
                     line=one.line, topic=one.query,
                 )  # fmt: skip
             if texts.setdefault(one.query, one.query_text) != one.query_text:
-                reading.fault(
+                reading.add_fault(
                     path, "The query has another text before.", "Make them equal.",
                     line=one.line, topic=one.query,
                 )  # fmt: skip
@@ -148,7 +148,7 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
         for said in () if reading.faults else preferences:
             for side in (said.left, said.right):
                 if side not in runs or said.query not in found:
-                    reading.fault(
+                    reading.add_fault(
                         path, f"There is no summary of this query by '{side}'.",
                         "Name queries and summarisers as the summaries do.", topic=said.query,
                     )  # fmt: skip

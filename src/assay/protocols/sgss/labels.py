@@ -273,7 +273,7 @@ def _numbers(
         return verdict_number(settings, task.name, verdict)
 
     units = asked(inputs, task)
-    if not settings.average or not book.told_by_people(task):
+    if not settings.average or not book.answered_by_people(task):
         return iter(book.labels(task, units).each(number))
     return iter([_average(book, task, one, number) for one in units])
 

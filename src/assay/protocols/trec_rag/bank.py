@@ -248,7 +248,7 @@ class TopicBank:
             return walk.label(CREATE, unit, place)
         # Several models were asked the same: each list is its maker's own.
         walk.note(CREATE, unit, self.topic)
-        label = walk.book.machine(CREATE, unit, creator)
+        label = walk.book.machine_label(CREATE, unit, creator)
         walk.book.add(CREATE, 1, label is None, 0)
         if label is not None:
             walk.book.note(label, place)

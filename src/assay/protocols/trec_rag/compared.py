@@ -59,7 +59,7 @@ def compare_settings(
          partial(both, "relevance", _relevance)),
     )  # fmt: skip
     for title, measures, by_people, tasks, values_by in kinds:
-        if not by_people and not any(map(human.book.told_by_people, tasks)):
+        if not by_people and not any(map(human.book.answered_by_people, tasks)):
             continue  # there is nothing to set the machine's beside
         found = values_by()
         compared = {name: Setting.of(values, settings) for name, values in found.items()}

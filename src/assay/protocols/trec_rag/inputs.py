@@ -167,12 +167,12 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     # Against narratives that cannot be read nothing is checked: all would be unknown.
     texts = {one.id: one.text for one in listed} if listed else None
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
-    pooled = reading.named("r_runs", read_trec_run)
-    r_runs = pooled | reading.named("late_runs", read_trec_run, beside=pooled)
-    pooled |= reading.named("withdrawn_runs", read_trec_run, beside=r_runs)
+    pooled = reading.runs("r_runs", read_trec_run)
+    r_runs = pooled | reading.runs("late_runs", read_trec_run, beside=pooled)
+    pooled |= reading.runs("withdrawn_runs", read_trec_run, beside=r_runs)
     read_run = partial(read_answers, topics=texts, limits=False)
-    answers = reading.named("rag_runs", read_run)
-    rj_runs = reading.named("rj_runs", read_judgment_run)
+    answers = reading.runs("rag_runs", read_run)
+    rj_runs = reading.runs("rj_runs", read_judgment_run)
     segments = reading.texts("segments", read_texts, attrgetter("text"))
     qrels = reading.optional("qrels", read_qrels)
     assignments = _labelled(reading, "assignments", read_assignments)
@@ -277,7 +277,7 @@ def _labelled(
         for one in answers:
             if (one.run, one.topic) in found:
                 why = f"The answer of run '{one.run}' is labelled in another file too."
-                reading.fault(path, why, "Give each answer's labels once.", topic=one.topic)
+                reading.add_fault(path, why, "Give each answer's labels once.", topic=one.topic)
             found[one.run, one.topic] = one
     return found
 

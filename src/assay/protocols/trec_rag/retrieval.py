@@ -20,8 +20,8 @@ from assay.ledger.columns import NONE
 from assay.measures.arrays import Bools, Floats
 from assay.measures.names import parse_measure
 from assay.measures.ranking.relevance import Precision
-from assay.protocols.beside import LabelsPair, pairwise_agreement
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
+from assay.protocols.label_pairs import LabelsPair, pairwise_agreement
 from assay.protocols.labels import Asked, LabelBook, requests_of
 from assay.protocols.linear import LinearMeasure, Share, at_least
 from assay.protocols.places import Place

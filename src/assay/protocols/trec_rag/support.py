@@ -14,7 +14,7 @@ import numpy as np
 from assay.labellers.base import Request
 from assay.measures.arrays import Bools
 from assay.model.trec_rag import SUPPORT_VALUE, RagAnswer
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted_labels import CountedLabels
 from assay.protocols.label_sheets import Cited, citations_of
 from assay.protocols.labels import Asked, requests_of
 from assay.protocols.linear import LinearMeasure, Share

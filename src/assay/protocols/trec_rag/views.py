@@ -14,7 +14,7 @@ from assay.model.trec_rag import RagAnswer
 from assay.model.wording import counted
 from assay.page.parts import Cited, Item, Marked, MarkedSentence, Part, support_mark
 from assay.page.wording import span
-from assay.protocols.beside import LabelsPair, beside_part
+from assay.protocols.label_pairs import LabelsPair, label_pairs_part
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.nugget_parts import answer_nuggets, nugget_items
 from assay.protocols.ranked import Ranked
@@ -70,7 +70,7 @@ def parts(state: ScoredLabels, ways: Sequence[LabelsPair], per_topic: PerTopic) 
         yield _narratives(state, per_topic)
     if ways:
         note = "Relevance labels of the same documents, asked for in several ways or given."
-        yield beside_part(ways, "Relevance labels beside each other", note)
+        yield label_pairs_part(ways, "Relevance labels beside each other", note)
 
 
 # --- narratives ----------------------------------------------------------------------------------

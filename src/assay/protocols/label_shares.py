@@ -8,26 +8,26 @@ from assay.model.wording import counted, joined
 from assay.protocols.places import UsedLabels
 from assay.protocols.results import Result
 
-UNEVEN = (
+UNEVEN_WARNING = (
     "People labelled more of some runs than of others, so do not compare runs by these scores. "
     "'assay score FOLDER --policy machine' gives comparable ones; 'assay draw' and 'assay trust' "
     "correct those of all runs."
 )
 """What to know of scores under a policy by which runs cannot be compared."""
 
-APART = 0.05
+MAX_SHARE_DIFFERENCE = 0.05
 """Shares of people's labels that lie further apart than this are not even."""
 
 
-def stands_on(result: Result) -> str:
+def label_basis(result: Result) -> str:
     """Whose labels the leaderboard stands on, in one line: ``human labels for 37 %, the judge's for
     the rest``; on how many units people disagree, and what was given beside the ledger. Empty
     where there are no labels. Where runs have unequal shares of people's, what that means."""
-    used = result.fair.used
+    used = result.comparable.used
     said = _in_words(used, by_people=result.by_people, lacking=result.lacking)
-    disputed = result.fair.disputed
+    disputed = result.comparable.disputed
     differ = f"people disagree on {counted(disputed, 'unit')}" if disputed else ""
-    said = "; ".join(filter(None, (said, differ, result.fair.findings.given)))
+    said = "; ".join(filter(None, (said, differ, result.comparable.findings.given)))
     apart = uneven(used) if result.evened is None else result.uneven
     shares = "; ".join(
         f"{result.task_titles.get(task, task).split(':')[0]}: {_extremes(of)}"
@@ -57,7 +57,7 @@ def uneven(used: UsedLabels) -> dict[str, dict[str, float]]:
     return {
         task: one
         for task, one in shares.items()
-        if one and max(one.values()) - min(one.values()) > APART
+        if one and max(one.values()) - min(one.values()) > MAX_SHARE_DIFFERENCE
     }
 
 

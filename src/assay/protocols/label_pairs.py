@@ -34,7 +34,7 @@ def pairwise_agreement(
             yield LabelsPair(first, second, found)
 
 
-def beside_part(pairs: Sequence[LabelsPair], title: str, note: str) -> Part:
+def label_pairs_part(pairs: Sequence[LabelsPair], title: str, note: str) -> Part:
     """The pairs as a section: coefficients, and who gave which label."""
     rows = []
     for pair in pairs:

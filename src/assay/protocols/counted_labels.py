@@ -90,7 +90,7 @@ class CountedLabels(Sequence[Label | None]):
                 yield next(found) if place >= 0 else self.others.get(at)
 
     @property
-    def held(self) -> Integers:
+    def in_columns(self) -> Integers:
         """Which of the row are among the columns."""
         return np.flatnonzero(self.places >= 0).astype(np.int64)
 
@@ -114,7 +114,7 @@ class CountedLabels(Sequence[Label | None]):
         self, value: Callable[[Mapping[str, Any]], V]
     ) -> Iterator[tuple[Integers, list[V | None], Integers]]:
         """As :meth:`assay.ledger.columns.Columns.verdicts`, of the row."""
-        held = self.held
+        held = self.in_columns
         if self.by_unit is not None and len(held):
             for which, values, each in self.by_unit.columns.verdicts(self.places[held], value):
                 yield held[which], values, each
@@ -123,7 +123,7 @@ class CountedLabels(Sequence[Label | None]):
             yield np.array([number]), [said], np.array([0])
 
     @property
-    def there(self) -> Bools:
+    def present(self) -> Bools:
         """Where there is a label, which may be a failed one."""
         found: Bools = self.places >= 0
         if self.others:
@@ -145,7 +145,7 @@ class CountedLabels(Sequence[Label | None]):
     def _where(
         self, held_are: Callable[[Columns, Places], Bools], label_is: Callable[[Label], bool]
     ) -> Bools:
-        found, held = np.zeros(len(self), np.bool_), self.held
+        found, held = np.zeros(len(self), np.bool_), self.in_columns
         if self.by_unit is not None and len(held):
             found[held] = held_are(self.by_unit.columns, self.places[held])
         for number, label in self.others.items():
@@ -155,7 +155,7 @@ class CountedLabels(Sequence[Label | None]):
     def by_kind(self) -> Iterator[tuple[Label, Integers]]:
         """Labels that are alike in task, labeller and detail: one of them, and where all are in the
         row."""
-        held = self.held
+        held = self.in_columns
         if self.by_unit is not None and len(held):
             for label, group in self.by_unit.columns.by_kind(self.places[held]):
                 yield label, held[group]
@@ -224,7 +224,7 @@ class LabelRow(Sequence[Label | None]):
             yield from self[begin : begin + _AT_ONCE]
 
 
-class Seen:
+class SeenNumbers:
     """Whole numbers that were met before, a bit each."""
 
     def __init__(self) -> None:

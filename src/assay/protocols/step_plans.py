@@ -17,7 +17,7 @@ _LOOKED_UP = 1000  # questions of other shards that are looked up at once
 
 
 @dataclass(frozen=True)
-class Stepping:
+class StepPlans:
     """Plans of steps, given who is asked (by name) and what is known. With a ``shard`` only its
     questions are planned."""
 
@@ -44,18 +44,20 @@ class Stepping:
         )
         if step.asked_as is None:
             return own
-        asked = (step.request(request) for _, request in own.todo)
-        under = plan(self.ledger, self.labellers[step.asks.name], asked, retry_failed=retry_failed)
+        asked = (step.as_asked(request) for _, request in own.todo)
+        under = plan(
+            self.ledger, self.labellers[step.asked_task.name], asked, retry_failed=retry_failed
+        )
         known, failed = under.known + own.known, under.known_failed + own.known_failed
         return replace(under, known=known, known_failed=failed)
 
     def rest(self, step: Step, requests: Iterable[Request], ledger: Ledger) -> Plan:
         """What a labeller said nothing to when it was asked under another task, under the step's
         own: a file of labels may hold these alone."""
-        labeller, other = self.labellers[step.task.name], self.labellers[step.asks.name]
+        labeller, other = self.labellers[step.task.name], self.labellers[step.asked_task.name]
         asked: dict[str, tuple[Request, Request]] = {}
         for _, request in plan(ledger, labeller, self._part(step, requests)).todo:
-            like = step.request(request)
+            like = step.as_asked(request)
             asked[request_key(other, like)] = (request, like)
         answered = ledger.statuses((like.unit_hash, key) for key, (_, like) in asked.items())
         return plan(
@@ -83,7 +85,7 @@ class Stepping:
         self, step: Step, requests: Iterable[Request], *, others: bool = False
     ) -> Iterable[Request]:
         """Those that the shard asks, or with ``others`` those that it does not."""
-        shard, asked = self.shard, (self._labeller(step), self.labellers[step.asks.name])
+        shard, asked = self.shard, (self._labeller(step), self.labellers[step.asked_task.name])
         if shard is None or all(who.id.is_free for who in asked):
             return () if others else requests
-        return (one for one in requests if shard.holds(step.request(one)) is not others)
+        return (one for one in requests if shard.holds(step.as_asked(one)) is not others)
