@@ -436,8 +436,13 @@ def test_a_preference_by_a_person_needs_no_other_order(sgss, folder):
         said[-1] | {"labeller": f"human:{who}", "unit": unit, "verdict": {"preferred": side}}
         for who in ("LEE", "MAX")
     ]
-    (folder / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more))
-    assert sgss("labels", "import", folder, folder / "people.jsonl").returncode == 0
+    for who in (more[:2], more[2:]):
+        (folder / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in who))
+        assert sgss("labels", "import", folder, folder / "people.jsonl").returncode == 0
+        with (opened := Opened.open(folder, policy="people")).ledger() as ledger:
+            gaps = opened.score(ledger).by_protocol["sgss"].gaps
+        # Two people who disagree are no machine that prefers the same side in both orders.
+        assert not any("two winners" in gap.what for gap in gaps)
     for policy in ("people", "majority"):
         document = json.loads(sgss("score", folder, "--json", "--policy", policy).stdout)
         asked = next(row for row in document["preferences"] if row["part"] == "asked")

@@ -29,11 +29,14 @@ PARTS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class PreferredPair:
-    """Two summaries of a query with all preferences between them. ``left_better`` of ``labels``
-    labellers prefer the left one. ``part`` is one of :data:`PARTS`: an ``assumed`` pair is an
-    original and its degraded version, an ``asked`` one was compared under the task
-    ``sgss.preference``, by a machine in both orders; others are of the ``test`` or the ``train``
-    part. Whether the pair counts at all hangs on a missing label where it is not ``sure``."""
+    """Two summaries of a query and all preferences between them.
+
+    ``left_better`` of ``labels`` preferences are for the left summary. ``part`` is one of
+    :data:`PARTS`: an ``assumed`` pair is an original and its degraded version, an ``asked`` pair
+    was compared under the task ``sgss.preference``; the others are preferences from a file, in its
+    ``test`` or ``train`` part. ``both_orders``: both labels are a machine's, one for each order.
+    If not ``sure``, it depends on a missing label whether the pair counts at all.
+    """
 
     query: str
     left: str
@@ -42,6 +45,7 @@ class PreferredPair:
     labels: int
     part: Kind
     sure: bool = True
+    both_orders: bool = False
 
 
 Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
@@ -91,10 +95,12 @@ def turned(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
             yield Request(PREFERENCE, unit, topic=query)
 
 
-def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
-    """The pairs that were asked about, with what each person who counts prefers (eq. 14), else what
-    a machine does in either order; labels that count, and those that are missing, are noted. One
-    that lacks an order is none."""
+def asked_pairs(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
+    """Return the pairs compared under ``sgss.preference``, noting and counting their labels.
+
+    The preferences of a pair are those of every person who counts (eq. 14), or, if there are none,
+    the machine's in both orders. A pair that lacks one of the two orders is left out.
+    """
     found = []
     for query, first, second in compared_in(inputs):
         orders = ((first, second), (second, first))
@@ -102,14 +108,22 @@ def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
             (preference(*side), Place("", query, f"preference: {side[0].run}, {side[1].run}"))
             for side in orders
         ]
-        verdicts, lacks = book.of_each_person(PREFERENCE, asked), False
+        verdicts, lacks, both = book.of_each_person(PREFERENCE, asked), False, False
         if not verdicts:
             usable, lacks = book.in_both_orders(PREFERENCE, asked)
-            verdicts = [(at, verdict) for at, _, verdict in usable]
+            verdicts = [(order, verdict) for order, _, verdict in usable]
+            both = len(usable) == len(orders)
         left, right = sorted((first.run, second.run))
-        said = [orders[at][verdict["preferred"] == "RIGHT"].run == left for at, verdict in verdicts]
+        for_left = sum(
+            orders[order][verdict["preferred"] == "RIGHT"].run == left
+            for order, verdict in verdicts
+        )
         if not lacks:
-            found.append(PreferredPair(query, left, right, sum(said), len(said), "asked"))
+            found.append(
+                PreferredPair(
+                    query, left, right, for_left, len(verdicts), "asked", both_orders=both
+                )
+            )
     return found
 
 

@@ -35,13 +35,13 @@ from assay.protocols.sgss.labels import (
 )
 from assay.protocols.sgss.preferences import (
     Compared,
+    asked_pairs,
     assumed,
     is_there,
     pairs,
     preference_part,
     preference_scores,
     rates,
-    told,
     turned,
 )
 from assay.protocols.sgss.scoring import (
@@ -184,7 +184,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             query: {run: one.values["SGSS"] for run, one in by_run.items()}
             for query, by_run in scored.items()
         }
-        preferred = told(inputs, book) if PREFERENCE in tasks(settings) else []
+        preferred = asked_pairs(inputs, book) if PREFERENCE in tasks(settings) else []
         every = [*pairs(inputs.preferences, settings), *assumed(inputs, judged), *preferred]
         compared = rates(every, by_sgss)
         summaries = sum(len(by_run) for by_run in scored.values())
@@ -325,10 +325,10 @@ def _gaps(
         if count
     ]
     repeats = sum(one.judged.summary.repeats for one in everything)
-    asked = [pair for pair, _, _ in compared if pair.part == "asked" and pair.labels == 2]
-    split = sum(pair.left_better == 1 for pair in asked)
+    in_both_orders = [pair for pair, _, _ in compared if pair.both_orders]
+    split = sum(pair.left_better == 1 for pair in in_both_orders)
     if split:
-        what = f"of {counted(len(asked), 'pair')} compared in both orders have two winners"
+        what = f"of {counted(len(in_both_orders), 'pair')} compared in both orders have two winners"
         gaps.append(Gap(split, what, "Neither summary is preferred there.", grave=False))
     if repeats:
         what = f"{noun(repeats, 'statement')} said before in the same summary"
