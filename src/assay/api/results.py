@@ -140,12 +140,12 @@ class Results:
 
     @property
     def uneven(self) -> bool:
-        """Whether :attr:`fair` has other scores: people labelled more of some runs than of
+        """Whether :attr:`comparable` has other scores: people labelled more of some runs than of
         others."""
         return any(one.evened is not None for one in self.by_protocol.values())
 
     @property
-    def fair(self) -> Results:
+    def comparable(self) -> Results:
         """The results by which runs may be compared (:attr:`Result.comparable`)."""
         return replace(self, by_protocol={n: one.comparable for n, one in self.by_protocol.items()})
 
