@@ -491,9 +491,9 @@ def test_people_who_disagree_on_nuggets_are_settled_as_on_anything_else(tmp_path
     judged(folder)
     whole = Opened.open(folder)
     with whole.ledger() as ledger:
-        asked = {one.unit_hash for one in whole.asked_of_people(ledger)}
+        asked = {one.unit_hash for one in whole.people_requests(ledger)}
         said_by(folder, "KIM", "support")
-        assert {one.unit_hash for one in whole.asked_of_people(ledger)} == asked  # of LEE, too
+        assert {one.unit_hash for one in whole.people_requests(ledger)} == asked  # of LEE, too
     said_by(folder, "LEE", "not_support")
     assert values(scored(folder, "people"), "good")["all"] is not None  # the newest counts
     open_one = scored(folder, "adjudicated").findings.per_topic["good"]["all"]["2"]
