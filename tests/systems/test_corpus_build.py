@@ -207,7 +207,8 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
         '{"id": "\\u0000", "text": "a"}\n{"id": true, "text": "a"}\n'
     )
     table = (
-        "id\ttext\nt1\ttext one\nt2\tTitle\ttext two\nbad\n\tno id\nt3\t\na\tb\tc\td\n\xff\tt4\n"
+        "id\ttext\nt1\ttext one\nt2\tTitle\ttext two\nbad\n\tno id\nt3\t\na\tb\tc\td\n"
+        + "\xff\tt4\n" * 5
     )
     (folder / "b.tsv").write_bytes(table.encode("latin-1"))
     done = assay("corpus", "build", folder, tmp_path / "out")
@@ -223,10 +224,10 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
         ("b.tsv:4", "The line has 1 column."),
         ("b.tsv:5", "The id is blank"),
         ("b.tsv:7", "The line has 4 columns."),
-        ("b.tsv:8", "Not UTF-8"),
+        ("b.tsv:8–12 (5 lines)", "Not UTF-8"),
     ]:
         assert f"{line} {why}" in done.stdout
-    assert "11 faults" in done.stdout
+    assert "15 faults" in done.stdout
     assert "Left out: 1 document without text" in done.stdout
     assert [(p.id, p.text) for p in read_passages(tmp_path / "out")] == [
         ("d1#0", "one two"),
@@ -358,9 +359,9 @@ def test_a_table_that_is_none_is_named_and_the_rest_built(tmp_path, assay):
 
 def test_a_document_id_that_comes_twice_counts_once(tmp_path):
     path = tmp_path / "d.tsv"
-    path.write_text("a\tone\nb\ttwo\na\tthree\n")
+    path.write_text("a\tone\na\tone\nb\ttwo\na\tthree\n")  # also one right after the other
     built = build_corpus(path, tmp_path / "out", processes=1)
-    assert built.counts["twice"] == 1
+    assert built.counts["twice"] == 2
     assert [p.text for p in read_passages(tmp_path / "out")] == ["one", "two"]
     assert built.counts["passages"] == built.counts["documents"] == 2
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,7 @@ from assay.api import corpus as corpora
 from assay.cli.common import FORM, forms, group, present, print_json, safe, say, takes, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
-from assay.model.errors import SettingsError
+from assay.model.errors import SettingsError, fault_lines, group_faults
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, printable, printable_lines
 from assay.page.tables import Table
@@ -208,7 +210,9 @@ def _people(built: Built, folder: Path, seconds: float) -> Iterator[Table | str]
         yield f"Left out: {', '.join(left_out)}"
     yield from _templates(built.templates)
     if built.faults:
+        of_file = attrgetter("file")
         yield f"{counted(len(built.faults) + built.more_faults, 'fault')} in the source:"
-        yield from (f"  {fault}" for fault in built.faults)
+        for _, own in groupby(sorted(built.faults, key=of_file), of_file):
+            yield from (f"  {fault}" for fault in fault_lines(group_faults(own)))
         if built.more_faults:
             yield f"  … and {built.more_faults:,} more"

@@ -332,7 +332,7 @@ def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str
 def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) -> Iterator[bytes]:
     """The lines of each document, but for those whose id was there before."""
     at = 0
-    for (head, doc), group in groupby(_part_lines(workdir, parts), key=lambda each: each[:2]):
+    for (head, doc, _), group in groupby(_part_lines(workdir, parts), key=lambda each: each[:3]):
         rows = [(orjson.loads(data), data) for *_, data in group]
         first = rows[0][0]
         source, templates = orjson.loads(head) if head else ("", [])
@@ -349,8 +349,9 @@ def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) ->
         yield block
 
 
-def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, bytes]]:
-    """What each passage was made of, its document and its line."""
+def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, int, bytes]]:
+    """What each passage was made of, its document, how many documents had begun, and its line."""
+    begun = 0
     for number in range(parts):
         head = b""
         with part_file(workdir, number).open("rb") as stream:
@@ -358,4 +359,6 @@ def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, bytes]]
                 if data.startswith(HEAD):
                     head = data[1:]
                 else:
-                    yield head, orjson.loads(data)["doc"], data
+                    row = orjson.loads(data)
+                    begun += row["id"] == f"{row['doc']}#0"
+                    yield head, row["doc"], begun, data

@@ -276,7 +276,7 @@ class Source:
             self.fault(
                 path,
                 data.count(b"\n", 0, error.start) + first,
-                f"Not UTF-8: byte 0x{data[error.start]:02X}.",
+                "Not UTF-8.",
                 "Such bytes were read as U+FFFD; save the file as UTF-8.",
             )
             return data.decode("utf-8", errors="replace")
