@@ -177,6 +177,14 @@ def test_bad_run_names(write, name, severity):
     assert "\x1b" not in str(fault)
 
 
+def test_a_locale_that_spoils_names_is_told_and_its_cure(write, monkeypatch):
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
+    fault = one_fault(write("1;1;d;t\n", "KÃ\x96LN.txt"))
+    assert (
+        fault.cure == "Names of files are read as iso8859-1. If they are UTF-8, set PYTHONUTF8=1."
+    )
+
+
 def test_compressed_run(write):
     path = write(gzip.compress(b"\xef\xbb\xbf1;1;d;t\r\n1;2;d;u"), "W-1.txt.gz")
     run = read_pr_run(path).require()

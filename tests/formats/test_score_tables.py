@@ -187,7 +187,7 @@ def test_a_score_that_is_not_named(tmp_path):
     assert (fault.why, fault.cure) == ("The table has no column “RR”.", "It has AP, P(rel=2)@5.")
 
 
-@pytest.mark.parametrize("cell", ["inf", "O.9", "0,9", "1e999"])
+@pytest.mark.parametrize("cell", ["inf", "O.9", "0,9", "1e999", "０.９"])
 def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
     for mark, name in ((",", "score"), ("\t", "value"), ("\t", "AP")):
         rows = [("run", "topic", name, "n"), ("A", "1", cell, "5"), ("A", "2", ".3", "6")]
@@ -197,7 +197,8 @@ def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
             assert parsed.errors[0].why == "The table has 2 scores: AP, n."
         else:
             assert [(fault.line, fault.topic) for fault in parsed.errors] == [(2, "1")]
-            fault = "has a decimal comma" if "," in cell else "is not a finite number"
+            faults = {"0,9": "has a decimal comma", "０.９": "has other digits than 0 to 9"}
+            fault = faults.get(cell, "is not a finite number")
             assert f"“{cell}” {fault}" in parsed.errors[0].why
         assert parsed.value is None or "n" not in parsed.value.name
 

@@ -165,10 +165,12 @@ def number_fault(text: str) -> str:
     if "," in text and finite_number(text.replace(",", ".", 1)) is not None:
         return "has a decimal comma where a point is read"
     try:
-        beyond = LARGEST < abs(float(text)) < math.inf
+        size = abs(float(text))
     except ValueError:
-        beyond = False
-    return f"is beyond {LARGEST:g}" if beyond else "is not a finite number"
+        size = math.nan
+    if size <= LARGEST and not text.isascii():
+        return "has other digits than 0 to 9 (full-width ones, say)"
+    return f"is beyond {LARGEST:g}" if LARGEST < size < math.inf else "is not a finite number"
 
 
 def separator(header: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 import unicodedata
 from collections.abc import Container, Iterable
 from functools import cached_property, lru_cache
@@ -71,10 +72,11 @@ def check_run_name(name: str, faults: FaultList) -> None:
     unseen = (one for one in name if not one.isprintable() and unicodedata.category(one) != "Zs")
     bad = sorted({*unseen, *set(name).intersection(";/\\")})
     if bad:
+        cure = "Rename the file: a name is part of the nugget records, which split at “;”."
+        if (encoding := sys.getfilesystemencoding()) != "utf-8":
+            cure = f"Names of files are read as {encoding}. If they are UTF-8, set PYTHONUTF8=1."
         faults.error(
-            0,
-            f"The run's name {quoted(name)} holds {joined(repr(char) for char in bad)}.",
-            "Rename the file: a name is part of the nugget records, which split at “;”.",
+            0, f"The run's name {quoted(name)} holds {joined(repr(char) for char in bad)}.", cure
         )
     elif not clean(name) or clean(name) != name:
         faults.error(

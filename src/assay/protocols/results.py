@@ -19,7 +19,10 @@ from assay.protocols.places import UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.protocols.sides import PeopleBeside
 
-RETRY = "--retry-failed asks again, which helps where a reply was unusable."
+RETRY = (
+    "--retry-failed asks again, which helps where a reply was unusable. Texts that a judge does "
+    "not read need people or another labeller."
+)
 """What helps where labels failed, beside people."""
 
 

@@ -238,7 +238,7 @@ def answer_gaps(
             f"answers wait for labels of nuggets, of which {failed_nuggets:,} failed",
             (
                 "No machine is asked of an answer until it is known which of its nuggets are "
-                f"entailed. {_RANGE} People label what failed in “assay ui”, also such answers; "
+                f"entailed. {_RANGE} People label what failed in “assay ui”, also such answers. "
                 f"{RETRY}"
             ),
             True,
