@@ -236,7 +236,7 @@ def test_by_names_a_person(slide, assay, name: str):
     row = exported(assay, slide)[0]
     done = assay("labels", "import", slide, write(slide, [row]), "--by", name)
     assert done.returncode == 2
-    assert "names no person. Write human:NAME." in done.stderr
+    assert "names no person. Write human:NAME;" in done.stderr
     done = assay("labels", "import", slide, write(slide, [{**row, "labeller": {"name": name}}]))
     assert done.returncode == 2
     assert "There is no usable 'labeller'." in done.stderr

@@ -286,13 +286,24 @@ def test_pages_beside_the_labelling_say_their_texts_languages(serve, visit, tmp_
     page.locator("main [lang=ja]").first.wait_for()
 
 
-def test_keys_are_those_of_the_folder(serve, visit, tmp_path):
-    folder = write_folder(tmp_path / "f", more='[ui.keys]\nskip = "x"\nsubmit = " "')
+def test_keys_and_words_are_those_of_the_folder(serve, visit, tmp_path):
+    words = {"r2c2.entailment": "含意判定", "nugget": "ナゲット", "entailed": "含意", "YES": "はい"}
+    words |= {"reason": "理由", "submit": "送信", "guideline": "判定基準"}
+    worded = "".join(f'"{name}" = "{own}"\n' for name, own in words.items())
+    more = f'[ui.keys]\nskip = "x"\nsubmit = " "\n[ui.words]\n{worded}'
+    folder = write_folder(tmp_path / "f", more=more)
     server = serve(folder)
     page = visit(server.link)
     page.goto(f"{server.base}/label/r2c2.entailment")
     unit = unit_of(page)
     assert page.locator("[data-command=skip] kbd").inner_text() == "x"
+    for where, own in (
+        ("h1.title", "含意判定"), ("#judged h2", "ナゲット"), ("legend", "含意"),
+        ("[data-verdict] >> nth=0", "No"), ("[data-verdict] >> nth=1", "はい"),
+        (".reason", "理由"), ("#verdict [type=submit]", "送信"), ("#rules", "判定基準"),
+        ("[data-command=guideline]", "判定基準"),
+    ):  # fmt: skip
+        assert page.locator(where).inner_text().startswith(own), where
     page.locator("[data-command=note]").focus()
     page.keyboard.press(" ")  # what a button does goes before what its key does
     page.keyboard.press("Escape")

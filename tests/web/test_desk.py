@@ -52,6 +52,14 @@ def yes(screen, value="YES", **more):
     return {"verdict": {"entailed": value}, "before": None, "mode": screen["mode"], **more}
 
 
+def test_words_for_what_there_is_not_are_refused(desk_of):
+    more = '[ui.words]\nYES = "ja"\nsubmitt = "weiter"\npassages = "Texte"'
+    with pytest.raises(
+        SettingsError, match=r"has passages and submitt, and .* \(r2c2.dialogue_act"
+    ):
+        desk_of(more)
+
+
 def labels(desk):
     return [one for one in desk.ledger.labels() if one.labeller.is_human]
 

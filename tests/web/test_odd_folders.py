@@ -311,7 +311,7 @@ def test_who_is_invited_again_stays_what_they_are(serve, tmp_path):
     assert "For LEE (labeller): " in "\n".join(server.lines)
 
 
-@pytest.mark.parametrize("name", ["", " ANN", "A\nB"])
+@pytest.mark.parametrize("name", ["", " ANN", "A\nB", "山田　太郎"])
 def test_a_name_that_cannot_be_told_from_others_is_refused(tmp_path, assay_process, name):
     folder = write_folder(tmp_path / "f")
     done = assay_process("ui", folder, "--no-browser", "--port", "0", "--invite", name)

@@ -43,7 +43,8 @@ def person(name: str) -> LabellerId:
     """The person called ``human:NAME``; raises SettingsError for any other name."""
     found = _labeller(name)
     if found is None or not found.is_human:
-        raise SettingsError(f"'{name}' names no person. Write human:NAME.")
+        told = "Write human:NAME; every character must be seen, spaces be ordinary ones."
+        raise SettingsError(f"{name!r} names no person. {told}")
     return found
 
 

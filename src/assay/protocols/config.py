@@ -117,7 +117,8 @@ class UiSection(_Section):
     none. ``overlap`` is the share of units that ``passes`` people label; all
     others one labels. Units lie in an order that ``seed`` draws. ``topics`` says of people which
     topics alone they are given, and nobody of whom it says none. ``gold`` is whose labels are the
-    right ones in training. ``keys`` are keys of commands by name."""
+    right ones in training. ``keys`` are keys of commands by name, ``words`` what labellers read in
+    the place of English: for tasks, fields, values and commands, by name."""
 
     tasks: list[str] = Field(default_factory=list)
     seed: int = Field(1, ge=0)
@@ -128,6 +129,7 @@ class UiSection(_Section):
     reserve_minutes: float = Field(10.0, gt=0)
     topics: dict[str, list[str]] = Field(default_factory=dict)
     keys: dict[str, str] = Field(default_factory=lambda: dict(COMMANDS))
+    words: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("topics")
     @classmethod

@@ -18,7 +18,7 @@ from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
 from assay.model.wording import and_list
-from assay.protocols.config import UiSection
+from assay.protocols.config import COMMANDS, UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
 from assay.web.guidelines import guideline
@@ -29,14 +29,16 @@ from assay.web.values import certainty_of, comparable, moment_of
 
 @dataclass
 class Asked:
-    """What an opened folder asks, read with a ledger. ``guidelines`` are texts by task. ``rests``
-    names, for each task whose units labels open, the tasks of the steps before it, whose labels its
-    units may tell, and ``tells`` the task whose labels they surely tell. Raises SettingsError where
-    a guideline lies elsewhere, or nothing is asked under a task that ``[ui]`` names."""
+    """What an opened folder asks, read with a ledger. ``titles`` and ``guidelines`` are texts by
+    task. ``rests`` names, for each task whose units labels open, the tasks of the steps before it,
+    whose labels its units may tell, and ``tells`` the task whose labels they surely tell. Raises
+    SettingsError where a guideline lies elsewhere, nothing is asked under a task that ``[ui]``
+    names, or ``[ui.words]`` names nothing."""
 
     opened: Opened
     ledger: Ledger
     tasks: Mapping[str, AnyTask] = field(init=False)
+    titles: Mapping[str, str] = field(init=False)
     guidelines: Mapping[str, str] = field(init=False)
     rests: Mapping[str, Sequence[str]] = field(init=False)
     tells: Mapping[str, str] = field(init=False)
@@ -70,6 +72,16 @@ class Asked:
             and step.assumed.of != step.task
             and step.assumed.of.name in self.tasks
         }
+        words = self._ui.words
+        known = {*COMMANDS, "reason", *every}
+        unknown = words.keys() - known.union(*map(forms.names, every.values()))
+        if unknown:
+            raise SettingsError(
+                f"[ui.words] has {and_list(sorted(unknown))}, and nothing is called so. Name a "
+                f"task ({', '.join(every)}), a field or value of one, as sheets of labels have "
+                f"them, 'reason' or a command ({', '.join(COMMANDS)})."
+            )
+        self.titles = {name: words.get(name, one.title) for name, one in self.tasks.items()}
         self.guidelines = {name: guideline(self.opened, one) for name, one in self.tasks.items()}
 
     @cached_property

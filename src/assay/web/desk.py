@@ -232,14 +232,15 @@ class Desk:
         if row.task in self.asked.rests:
             rests, tells = self.asked.rests[row.task], self.asked.tells.get(row.task, "")
             self.see(person, self.state.told(row, person, rests, tells))
+        given = self.asked.as_given(task, unit, row.topic)
         return {
             "unit": row.id,
             "task": row.task,
             "topic": row.topic,
             "mode": mode,
-            "texts": forms.texts(task, unit),
+            "texts": forms.in_words_of(self.ui.words, forms.texts(task, unit)),
             "words": forms.words_of(task, unit),
-            "controls": forms.controls(task, unit, self.asked.as_given(task, unit, row.topic)),
+            "controls": forms.in_words_of(self.ui.words, forms.controls(task, unit, given)),
             "edits": self.edits(row, person),
             "reason": forms.has_reason(task),
             "own": None if own is None else sides.own(own, content),

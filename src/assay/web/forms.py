@@ -81,6 +81,28 @@ def controls(task: AnyTask, unit: Unit, given: Mapping[str, str] | None = None) 
     return found
 
 
+def in_words_of(words: Mapping[str, str], shown: list[Json]) -> list[Json]:
+    """Texts or controls under the ``words`` of who labels, where there are some for their names."""
+    for one in shown:
+        name = str(one.get("name", one.get("field", one.get("value"))))
+        if "value" not in one or "name" in one or one["label"] == _label(one["value"]):
+            one["label"] = words.get(name, one["label"])
+        for inner in ("columns", "options"):
+            in_words_of(words, one.get(inner, []))
+    return shown
+
+
+def names(task: AnyTask) -> set[str]:
+    """What :func:`in_words_of` may name of a task: its fields, and the values of a verdict."""
+    found, left = {"YES", "NO", *task.unit.model_fields}, [task.verdict.model_json_schema()]
+    while left:
+        schema = left.pop()
+        found |= {*schema.get("properties", ()), *map(str, schema.get("enum", ()))}
+        inner = (*schema.values(), *schema.get("anyOf", ()))
+        left += [one for one in inner if isinstance(one, dict)]
+    return found
+
+
 def has_reason(task: AnyTask) -> bool:
     """Whether the task's verdict gives a reason of its own."""
     return _REASON in task.verdict.model_fields
@@ -179,10 +201,11 @@ def _options(name: str, schema: Schema, task: AnyTask) -> list[Json] | None:
         values = list(order)
     elif all(isinstance(one, int) for one in values):
         values.sort()
-    return [
-        {"value": one, "label": str(one) if isinstance(one, int) else _in_words(str(one).lower())}
-        for one in values
-    ]
+    return [{"value": one, "label": _label(one)} for one in values]
+
+
+def _label(value: object) -> str:
+    return str(value) if isinstance(value, int) else _in_words(str(value).lower())
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:

@@ -34,7 +34,7 @@ def waits(desk: Desk, person: Person, task: str, queue: str, state: WorkbenchSta
             f"free within {desk.ui.reserve_minutes:g} minutes."
         )
     if later:
-        before = and_list([f"“{desk.tasks[one].title}”" for one in rests if one in desk.tasks])
+        before = and_list([f"“{desk.asked.titles[one]}”" for one in rests if one in desk.tasks])
         told.append(
             f"{counted(later, 'unit')} will be open once you have labelled the same topics "
             f"under {before}."
@@ -73,7 +73,7 @@ def counts(desk: Desk, person: Person, state: WorkbenchState) -> list[dict[str, 
         left = len(found_in("open", count=_COUNTED, also_held=True)) if own else 0
         found.append(
             {
-                "task": name, "title": task.title, "units": units, "wanted": wanted,
+                "task": name, "title": desk.asked.titles[name], "units": units, "wanted": wanted,
                 "done": done, "mine": mine, "queues": queues, "waits": waiting,
                 "left": f"{left:,}{' or more' if left == _COUNTED else ''}" if left else "",
             }

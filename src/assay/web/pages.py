@@ -124,6 +124,7 @@ async def label(request: web.Request) -> web.Response:
         "screens": screens,
         "recent": await bench.do(offered.recent, desk, person, task),
         "keys": desk.ui.keys,
+        "own": desk.ui.words,
         "token": request[TOKEN],
         "moves": edits,
     }
@@ -131,10 +132,11 @@ async def label(request: web.Request) -> web.Response:
     return page(
         request,
         "label.html",
-        task=desk.tasks[task],
+        heading=desk.asked.titles[task],
         queue=QUEUES[queue],
         mode=desk.ui.mode,
-        tells=desk.tasks[desk.asked.tells[task]].title if task in desk.asked.tells else "",
+        words=desk.ui.words,
+        tells=desk.asked.titles[desk.asked.tells[task]] if task in desk.asked.tells else "",
         guideline=guideline,
         start=embedded(start),
     )

@@ -306,7 +306,9 @@ class Bench:
         try:
             named(f"human:{name}")
         except SettingsError as error:
-            told = f"{name!r} names no person. Give a name whose every character can be seen."
+            told = (
+                f"{name!r} names no person. Every character must be seen, spaces be ordinary ones."
+            )
             raise SettingsError(told) from error
         state = self.desk.state
         other = spelt_alike(name, (one.name for one in state.people()))

@@ -398,9 +398,9 @@ function show(screen) {
   reason.value = draft ? draft.reason : own ? own.reason : "";
   find("verdict").replaceChildren(
     ...controlsOf(screen).map((one) => controlOf(one, digits, keysLeft)),
-    make("label", { class: "reason" }, "Why (if you like)", reason),
+    make("label", { class: "reason" }, start.own.reason || "Why (if you like)", reason),
     make("ul", { id: "evidence", class: "evidence", "aria-label": "Evidence" }),
-    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, own ? "Change it" : "Submit", " ", kbd(keys.submit))),
+    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, start.own.submit || (own ? "Change it" : "Submit"), " ", kbd(keys.submit))),
   );
   shown(screen);
   for (const one of draft ? draft.evidence : own ? own.evidence : []) addEvidence(one);
@@ -719,6 +719,8 @@ const commands = {
   }],
   help: ["All keys", () => read("help")],
 };
+
+for (const [name, told] of Object.entries(commands)) told[0] = start.own[name] || told[0];
 
 const SINGLE_KEYS = [["0 … 9 a …", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"]];
 const OTHER_KEYS = [["Tab", "The next text, which screen readers read out, or control"], ["← → ↑ ↓", "Another verdict of a scale that has the focus"],
