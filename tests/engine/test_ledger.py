@@ -212,6 +212,18 @@ def test_a_ledger_that_an_older_assay_made_is_none_of_these(tmp_path: Path):
     Ledger.open(path).close()
 
 
+def test_what_refuses_changes_is_made_again(tmp_path: Path):
+    path = tmp_path / "l.sqlite"
+    Ledger.open(path).close()
+    triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+    with sqlite3.connect(path) as db:
+        before = db.execute(triggers).fetchall()
+        db.executescript("DROP TRIGGER labels_keep; DROP TRIGGER drawn_stay")
+        Ledger.open(path).close()
+        assert db.execute(triggers).fetchall() == before
+    assert len(before) == 8
+
+
 def test_a_journal_that_is_no_file_is_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "l.sqlite-journal")
     with pytest.raises(LedgerError, match=r"l\.sqlite-journal: is no file"):

@@ -41,6 +41,8 @@ def release_command(
 
     dossier/ has all of out/ (including texts).
 
+    README.txt explains files, columns and measures to readers without Assay.
+
     SHA256SUMS can be checked with 'sha256sum -c'.
 
     Asks no labeller.
