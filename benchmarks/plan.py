@@ -28,7 +28,7 @@ from assay.api.by_items import batch_weights
 from assay.measures.arrays import Bools, Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
-from assay.statistics.corrected.order import ranks_between
+from assay.statistics.corrected.leaderboard import rank_sets_of
 
 ALPHA, SHARE, RANK_DRAWS = 0.05, 0.9, 2000
 
@@ -103,7 +103,7 @@ def _best(data: Passages, spread: Floats, most: int, level: float) -> float:
     apart = np.round(np.abs(truth[first] - truth[second]), 9)
     parts = (w[first] - w[second]) ** 2 * spread
     share = 2 / 3 * most / count
-    critical = ranks_between(
+    critical = rank_sets_of(
         truth, (w * spread * (1 - share) / share) @ w.T, 1e6, level=level, draws=RANK_DRAWS
     ).critical
     needs = np.divide(

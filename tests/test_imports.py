@@ -146,5 +146,5 @@ def test_who_measures_waits_for_no_labeller():
 def test_nobody_waits_for_what_only_some_scores_need():
     """Scipy alone takes longer to import than all else that these commands start with."""
     loaded = loaded_by("evaluate", "ui", "trust")
-    assert "assay.statistics.corrected.linear" in loaded
+    assert "assay.statistics.corrected.single_items" in loaded
     assert not loaded & {"scipy", "matplotlib", "onnxruntime", "tokenizers"}

@@ -18,7 +18,7 @@ from assay.statistics.battles import (
     resampled_ratings,
     win_rates,
 )
-from assay.statistics.corrected.order import ranks_between
+from assay.statistics.corrected.leaderboard import rank_sets_of
 from assay.statistics.pair_models import BradleyTerry, Davidson, RaoKupper, fit
 from assay.statistics.pairing import (
     all_battles,
@@ -152,7 +152,7 @@ def test_intervals_and_ranks_are_of_topics_drawn_anew(model):
         expected = ends_of(percentile_interval(np.array(rates)[:, run], 0.8, 4))
         assert (rate_of.low, rate_of.high) == pytest.approx(expected)
     spread = np.cov(ratings_drawn[~np.isnan(ratings_drawn[:, 0])].T)
-    together = ranks_between(found.rating, spread, 3, level=0.8, seed=6)
+    together = rank_sets_of(found.rating, spread, 3, level=0.8, seed=6)
     assert found.ranks.critical == pytest.approx(together.critical, rel=1e-6)
     assert found.ranks.best.tolist() == together.best.tolist()
 

@@ -29,7 +29,7 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Estimates, Population
 from assay.statistics.corrected.calibration import grade_means, grades
 from assay.statistics.corrected.draws import Design
-from assay.statistics.corrected.given import LEAST_LABELS
+from assay.statistics.corrected.inputs import LEAST_LABELS
 from assay.tasks.base import AnyTask
 
 _MACHINE = Policy.parse("machine")

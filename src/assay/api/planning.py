@@ -35,8 +35,8 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.estimates import half_widths, satterthwaite
-from assay.statistics.corrected.given import LEAST_TOPICS
-from assay.statistics.corrected.order import apart
+from assay.statistics.corrected.inputs import LEAST_TOPICS
+from assay.statistics.corrected.leaderboard import score_differences
 
 COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 
@@ -350,7 +350,7 @@ def _offered(
 ) -> tuple[list[Purchase], Purchase | None]:
     """Every offer at some sizes (those of ``aim.n`` labels alone, or as many as there are), and the
     cheapest that will do; of runs that score the same ``value`` no order can be settled."""
-    most = float(np.count_nonzero(np.triu(apart(value))))
+    most = float(np.count_nonzero(np.triu(score_differences(value))))
     found: list[Purchase] = []
     enough: list[Purchase] = []
     for offer, least, total in offers:

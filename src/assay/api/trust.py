@@ -22,7 +22,7 @@ from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.results import Findings
 from assay.statistics.corrected import Population, draw_topics, rogan_gladen
 from assay.statistics.corrected.draws import Design
-from assay.statistics.corrected.given import LEAST_LABELS
+from assay.statistics.corrected.inputs import LEAST_LABELS
 
 FILE = "trust.csv"
 LEAST_DRAWN = 20

@@ -20,7 +20,7 @@ from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability
 from assay.statistics.battle_counts import Battles, components, parts_of
-from assay.statistics.corrected.order import RankSets, ranks_between
+from assay.statistics.corrected.leaderboard import RankSets, rank_sets_of
 from assay.statistics.pair_models import BradleyTerry, Fit, Model, fit
 from assay.statistics.resampling import parts as in_parts
 
@@ -309,6 +309,6 @@ def _ranks(value: Floats, drawn: Floats, level: float, topics: int, seed: int) -
     finite = drawn[~np.isnan(drawn).any(axis=1)]
     if len(finite) < 2 or len(value) < 2:
         return None
-    return ranks_between(
+    return rank_sets_of(
         value, np.cov(finite, rowvar=False), float(topics - 1), level=level, seed=seed
     )

@@ -1,4 +1,4 @@
-"""Labels that come in batches: putting estimates together, and looking whenever one likes."""
+"""Labels in several batches: combined estimates, and intervals valid at any time."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from assay.statistics.corrected.estimates import Estimates, half_widths, sattert
 def combine(
     batches: Sequence[Estimates], sizes: npt.ArrayLike, *, level: float = 0.95
 ) -> Estimates:
-    """The estimates of several batches of labels as one.
+    """Combine the estimates of several batches of labels.
 
-    Value Σ a_b θ̂_b and covariance Σ a_b² C_b with weights a_b ∝ size that were *fixed beforehand*.
-    Weights by inverse variance would hang on the labels and bias the scores. Batches of whole
-    topics need no combining: topics that are drawn from those left are drawn like the first.
+    The value is Σ a_b θ̂_b and the covariance Σ a_b² C_b, with weights a_b ∝ size that were *fixed
+    beforehand*. (Weights by inverse variance would depend on the labels, and bias the scores.)
+    Batches of whole topics need not be combined: topics drawn from the remaining ones can be
+    treated as part of the first draw. Source: the specification of trust, section 6.
 
-    Source: the specification of trust, section 6.
-
-    ``batches``: estimates of the same runs, each from labels drawn on their own, about ``these``
-    units and with intervals of ``level``. ``sizes``: how many labels each batch was planned to
-    have; not how many it got. Batches that each draw from what earlier ones left count best by n/(M
-    (M − n)) for n of M items left: by size alone the first, with the most left out, weighs too
-    much. ``level``: of the intervals. Returns the combined estimates; degrees of freedom by Welch
-    and Satterthwaite, ``judge_weight`` the batches' weighted mean. Raises ValueError if there is
-    no batch, the sizes do not fit, the batches are of different runs, are about topics ``like
-    these``, or have intervals of another level.
+    ``batches``: estimates of the same runs, from independent draws, about ``these`` units and with
+    intervals of ``level``. ``sizes``: the planned number of labels of each batch, not the number it
+    got. For batches that are each drawn from the items that earlier ones left, n/(M(M − n)) is
+    best, for n of M remaining items: size alone would give too much weight to the first batch,
+    which leaves out the most. ``level``: of the intervals. Degrees of freedom are Welch and
+    Satterthwaite's; ``judge_weight`` is the weighted mean of the batches. Raises ValueError if
+    there is no batch, the sizes do not fit, the batches are of different runs, are about topics
+    ``like these``, or have intervals of another level.
     """
     shares = numbers(sizes, "sizes")
     if not len(batches) or shares.shape != (len(batches),) or not (shares > 0).all():
@@ -79,15 +78,16 @@ def _check(batch: Estimates, number: int, runs: int, level: float) -> None:
 def half_width(variance: float, n: int, tightest: float, *, level: float = 0.95) -> float:
     """Half the width of an asymptotic confidence sequence for a mean.
 
-    It holds for all n at once, so that one may look after every label and stop at will. Looking
-    often at an ordinary interval ends with one that is wrong.
+    The sequence holds for all n at once, so it may be checked after every label, and labelling
+    stopped at any time. (An ordinary interval that is checked often will miss the mean at some
+    point.)
 
     √(2(Vρ² + 1)/(t²ρ²) · ln(√(Vρ² + 1)/α)), ρ² = (−2 ln α + ln(1 − 2 ln α))/V*.
 
     Source: the specification of trust, section 6; Waudby-Smith et al. 2024.
 
     ``variance``: V, the sum of the estimated variances of the labels' contributions so far. ``n``:
-    t, how many labels there are. ``tightest``: V*, the V at which the sequence shall be narrowest,
+    t, the number of labels. ``tightest``: V*, the V at which the sequence should be narrowest,
     fixed beforehand. ``level``: 1 − α. Raises ValueError if a number is out of range.
     """
     if not (math.isfinite(variance) and variance >= 0 and n >= 1):

@@ -1,7 +1,7 @@
-"""What people would say of an item, given the judge: E[y | judge], fitted on drawn items.
+"""The expected label by people of each item, given the judge: E[y | judge], fitted on drawn items.
 
-Cross-fitted by topics: an item's expectation never rests on labels of its own topic's fold, which
-would make residuals, and with them intervals, too small (Zrnic & Candès 2023).
+It is cross-fitted by topic: an item's expectation never uses labels from the fold of its own topic,
+which would make the residuals, and thus the intervals, too small (Zrnic & Candès 2023).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from assay.measures.arrays import Bools, Floats, Integers
 
 FOLDS = 5
 _MANY = 11
-"""From so many different labels on, a judge's labels are cut into :data:`_BINS` bins."""
+"""If a judge has at least this many different labels, they are put into :data:`_BINS` bins."""
 
 _BINS = 10
 _PSEUDO = 5.0
-"""Labels at the mean that each grade is shrunk by."""
+"""The number of pseudo-labels, at the overall mean, by which the mean of each grade is shrunk."""
 
 _PENALTY = 20.0
 
@@ -28,21 +28,25 @@ _PENALTY = 20.0
 _Places = npt.NDArray[np.intp]
 
 _Expectation = Callable[[_Places, Floats, Floats, _Places], Floats]
-"""Of where labels are, the labels, their weights, and where they are not used: what is expected
-there."""
+"""A function of the places of labelled items, their labels, their weights, and the places of other
+items, which gives the expected labels of the latter."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The expectations of all items. ``given_judge``: m, given what the judge says. ``mean``: p₀,
-    the mean label of all drawn items, weighted by 1/π: without the judge."""
+    """The expected labels of all items.
+
+    ``given_judge``: m, given the judge's label. ``mean``: p₀, without the judge: the mean label of
+    the drawn items, weighted by 1/π.
+    """
 
     given_judge: Floats
     mean: float
 
 
 def grades(judge: Floats) -> Integers:
-    """The number of each label among the different ones; of many, of its quantile bin."""
+    """The grade of each label: its number among the distinct labels, or its quantile bin if there
+    are many of them."""
     different, numbers = np.unique(judge, return_inverse=True)
     if len(different) >= _MANY:
         edges = np.unique(np.quantile(judge, np.arange(1, _BINS) / _BINS))
@@ -51,8 +55,8 @@ def grades(judge: Floats) -> Integers:
 
 
 def grade_means(grade: Integers, seen: _Places, y: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """The mean of the labels ``y``, weighted by ``w``, in each grade, shrunk to that of all, and
-    their weight. ``seen``: which items they are of."""
+    """The weighted mean label of each grade, shrunk towards the overall mean, and its total weight.
+    ``seen``: the places of the labelled items; ``y``, ``w``: their labels and weights."""
     n = int(grade.max()) + 1
     counts = np.bincount(grade[seen], weights=w, minlength=n) + _PSEUDO
     sums = np.bincount(grade[seen], weights=w * y, minlength=n)
@@ -63,11 +67,12 @@ def grade_means(grade: Integers, seen: _Places, y: Floats, w: Floats) -> tuple[F
 def cross_fitted(
     people: Floats, judge: Floats, pi: Floats, drawn: Bools, topic: Integers
 ) -> Expected:
-    """Fit on the drawn items of other folds (of all folds, where others have none).
+    """The expected labels of each fold, fitted on the drawn items of other folds (or of all folds,
+    if others have none).
 
     ``people``: labels of I items; those of items that were not drawn are ignored. ``judge``: J × I
-    labels of J judges. ``pi``: with what probability each item was drawn. ``drawn``: whether it
-    was. ``topic``: the numbers of the items' topics, from 0 without gaps; number mod 5 is the fold.
+    labels of J judges. ``pi``: the probability with which each item was drawn. ``drawn``: whether
+    it was. ``topic``: the topic number of each item, from 0 without gaps; its fold is that mod 5.
     """
     fold = topic % FOLDS
     places = np.flatnonzero(drawn)
@@ -83,7 +88,7 @@ def cross_fitted(
 
 
 def _by_grade(judge: Floats) -> _Expectation:
-    """The mean label in each grade, shrunk, and made to rise with the grade."""
+    """Expectation by the shrunken mean of the judge's grade, made monotone in the grade."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 (half a second to load)
 
     grade = grades(judge)
@@ -97,15 +102,16 @@ def _by_grade(judge: Floats) -> _Expectation:
 
 
 def _by_ridge(judge: Floats) -> _Expectation:
-    """A weighted ridge regression on all judges, kept within the labels it was fitted on."""
+    """Expectation by weighted ridge regression on all judges, clipped to the range of the labels
+    that it was fitted on."""
     varies = np.ptp(judge, axis=1) > 0
     centred = np.where(varies[:, None], judge - judge.mean(axis=1, keepdims=True), 0.0)
     x = (centred / np.where(varies, judge.std(axis=1), 1.0)[:, None]).T
 
     def expectation(seen: _Places, y: Floats, w: Floats, inside: _Places) -> Floats:
         average = np.average(y, weights=w)
-        bend = (x[seen] * w[:, None]).T @ x[seen] + _PENALTY * np.eye(x.shape[1])
-        slopes = np.linalg.solve(bend, (w * (y - average)) @ x[seen])
+        gram = (x[seen] * w[:, None]).T @ x[seen] + _PENALTY * np.eye(x.shape[1])
+        slopes = np.linalg.solve(gram, (w * (y - average)) @ x[seen])
         fitted: Floats = np.clip(average + x[inside] @ slopes, y.min(), y.max())
         return fitted
 

@@ -1,4 +1,4 @@
-"""What people shall label: drawn at random, each unit with a probability that is known before."""
+"""Random draws of what people should label, with probabilities known beforehand."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from assay.measures.ranges import ROUNDING
 from assay.measures.settings import whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance
-from assay.statistics.corrected.given import mask, weight_matrix
-from assay.statistics.corrected.order import rank_sets
+from assay.statistics.corrected.inputs import mask, weight_matrix
+from assay.statistics.corrected.leaderboard import rank_sets
 
 Design = Literal["leverage", "uniform", "pairs"]
-"""What the draw is good at: the runs' scores, nothing in particular, or their differences."""
+"""What the draw is optimised for: the runs' scores, nothing, or the differences between runs."""
 
 _LEAST_UNCERTAINTY = 0.2
-"""An item of which the judge seems sure is drawn all the same now and then: it may be wrong."""
+"""The least uncertainty assumed, because a judge that seems certain may be wrong."""
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Items drawn each by its own coin, so that their number varies around the one asked for.
-    ``pi``: I probabilities of being drawn; they sum to n. To be kept with the draw for ever.
-    ``drawn``: I times whether it was drawn."""
+    """Items that were each drawn independently, so that their number varies.
+
+    ``pi``: the probability of each of I items, which sum to the expected number. They must be kept
+    with the draw for ever. ``drawn``: whether each item was drawn.
+    """
 
     pi: Floats
     drawn: Bools
@@ -44,21 +46,21 @@ def draw(
 ) -> Draw:
     """Draw about ``n`` items for measures θ_r = c_r + Σ_i w_ri y_i.
 
-    The sum of the runs' variances is least for π_i ∝ ℓ_i u_i, with ℓ_i = √Σ_r w_ri² for
-    ``leverage`` (scores) and √(R Σ_r w_ri² − (Σ_r w_ri)²) for ``pairs`` (differences, where what
-    all runs share cancels). It is capped at 1 and mixed with an even share for all items, so that
-    nothing that counts goes without a chance.
+    The sum of the runs' variances is lowest for π_i ∝ ℓ_i u_i, with ℓ_i = √Σ_r w_ri² for
+    ``leverage`` (scores) and √(R Σ_r w_ri² − (Σ_r w_ri)²) for ``pairs`` (differences, in which what
+    all runs share cancels). π_i is capped at 1 and mixed with an equal share for all items, so that
+    every item that counts can be drawn.
 
     Source: the specification of trust, section 4; active inference (Zrnic & Candès 2024).
 
-    ``weights``: R × I; an item of no weight in any run is never drawn. ``n``: how many labels are
-    expected; the number drawn has a standard deviation of √n at most. ``uncertainty``: I times u,
-    about √(p(1 − p)) for a chance p that people say yes, from an earlier batch or guessed by the
-    judge's grade; at least .2 is taken. None: all alike. ``design``: ``leverage``, ``pairs`` or
-    ``uniform``. ``mix``: the share of ``n`` that is spread evenly, above 0 up to 1. ``seed``: of
-    the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``. It must be another
-    one for each draw from the same items. Raises ValueError if ``n`` is more than the items that
-    count, ``mix`` is 0, or a number is missing or out of range.
+    ``weights``: R × I; an item without weight in any run is never drawn. ``n``: the expected number
+    of labels; the number drawn has a standard deviation of at most √n. ``uncertainty``: u for each
+    item, about √(p(1 − p)) for a probability p that people say yes, from an earlier batch or
+    guessed from the judge's grade; at least .2 is used. By default it is equal. ``design``: see
+    :data:`Design`. ``mix``: the share of ``n`` that is spread evenly, above 0 and at most 1.
+    ``seed``: item i is drawn if ``default_rng(seed).random(I)[i] < pi[i]``. Each draw from the same
+    items needs a different seed. Raises ValueError if ``n`` is more than the items that count,
+    ``mix`` is 0, or a number is missing or out of range.
     """
     w = weight_matrix(weights)
     squares = (w**2).sum(axis=0)
@@ -67,7 +69,7 @@ def draw(
     elif design == "pairs":
         shared = len(w) * squares
         spread = shared - w.sum(axis=0) ** 2
-        # Rounding leaves a little where all runs share an item alike.
+        # Items with equal weight in all runs have no spread, except for rounding.
         leverage = np.sqrt(np.where(spread > ROUNDING * shared, spread, 0.0))
     elif design == "uniform":
         leverage = np.ones(w.shape[1])
@@ -75,13 +77,13 @@ def draw(
         raise ValueError(f"design must be one of {', '.join(get_args(Design))}, got {design!r}")
     if design != "uniform":
         leverage = leverage * _uncertainty(uncertainty, w.shape[1])
-    return _tossed(leverage, squares > 0, n, mix, (whole_number(seed, "seed", 0),))
+    return _draw_items(leverage, squares > 0, n, mix, (whole_number(seed, "seed", 0),))
 
 
 def draw_topics(n_topics: int, n: int, seed: int) -> Bools:
-    """Draw exactly ``n`` of ``n_topics`` topics, each set of n as likely as any other. Returns for
-    each topic whether it was drawn. Raises ValueError if ``n`` is more than there are topics, or
-    a number is no whole one in range."""
+    """Draw exactly ``n`` of ``n_topics`` topics, each set of ``n`` with equal probability. Returns
+    whether each topic was drawn. Raises ValueError if there are fewer than ``n`` topics, or an
+    argument is not a whole number in range."""
     whole_number(n_topics, "n_topics")
     whole_number(n, "n")
     whole_number(seed, "seed", 0)
@@ -104,20 +106,20 @@ def next_batch(
     draws: int = 2000,
     seed: int,
 ) -> Draw:
-    """Draw about ``n`` more items, those that can decide the pairs of runs that are undecided.
+    """Draw about ``n`` more items, preferring those that help to decide undecided pairs of runs.
 
-    π ∝ u_i √Σ (w_ri − w_si)²/se_rs² over the undecided pairs. For the next estimate, the labels of
-    the known items go into ``offset`` of :func:`items`, and their weights are 0 there.
+    π ∝ u_i √Σ (w_ri − w_si)²/se_rs² over the undecided pairs. In the next estimate, the labels of
+    the known items belong in ``offset`` of :func:`items`, with weights of 0.
 
     Source: the specification of trust, section 6.
 
-    ``weights``: R × I, as for :func:`draw`. ``estimates``: of earlier batches; they say which pairs
-    are undecided. ``uncertainty``: I times u, as for :func:`draw`. ``known``: for each item whether
-    people labelled it; its pi is 0. ``n``: how many labels are expected. ``mix``: the share of
-    ``n`` that is spread evenly over what is not known. ``level``: of the joint statement which
-    pairs are decided. ``draws``: random draws behind it. ``seed``: of the coins; with the number of
-    known items it gives each batch others. Raises ValueError if no pair is left to decide, ``n``
-    is more than the items that count and are not known, or a number is missing or out of range.
+    ``weights``: R × I, as for :func:`draw`. ``estimates``: of earlier batches; they tell which
+    pairs are undecided. ``uncertainty``: as for :func:`draw`. ``known``: whether people have
+    labelled each item; if so, its pi is 0. ``n``: the expected number of labels. ``mix``: the share
+    of ``n`` that is spread evenly over the items not known. ``level``, ``draws``: as for
+    :func:`rank_sets`. ``seed``: of the draw; together with the number of known items, it gives each
+    batch its own random numbers. Raises ValueError if no pair is left to decide, ``n`` is more than
+    the items that count and are not known, or a number is missing or out of range.
     """
     w = weight_matrix(weights)
     if len(w) != len(estimates.value):
@@ -138,10 +140,10 @@ def next_batch(
     own = precision.sum(axis=1) @ w**2
     gain = own - (w * (precision @ w)).sum(axis=0)
     gain = np.where(gain > ROUNDING * own, gain, 0.0)  # rounding, where all have the same weight
-    # Coins of their own: an item that an earlier batch of this seed left out would have shown by it
-    # that its coin is a large number.
+    # Each batch needs its own random numbers: that an earlier batch with this seed did not draw an
+    # item would mean that its random number is large.
     seeds = (whole_number(seed, "seed", 0), int(labelled.sum()))
-    return _tossed(np.sqrt(gain) * u, w.any(axis=0) & ~labelled, n, mix, seeds)
+    return _draw_items(np.sqrt(gain) * u, w.any(axis=0) & ~labelled, n, mix, seeds)
 
 
 def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
@@ -155,8 +157,8 @@ def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
     return np.maximum(u, _LEAST_UNCERTAINTY)
 
 
-def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seeds: tuple[int, ...]) -> Draw:
-    """Draw about ``n`` of the items that are ``open_to`` it, with probabilities that rise by
+def _draw_items(size: Floats, eligible: Bools, n: int, mix: float, seeds: tuple[int, ...]) -> Draw:
+    """Draw about ``n`` of the ``eligible`` items, with probabilities that increase with
     ``size``."""
     whole_number(n, "n")
     if not 0 < mix <= 1:
@@ -164,20 +166,18 @@ def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seeds: tuple[int, 
             f"mix must be above 0 and at most 1, got {mix}: without an even share some items that"
             " count have next to no chance, and one such label rules the score"
         )
-    count = int(open_to.sum())
+    count = int(eligible.sum())
     if n > count:
         raise ValueError(f"{n} labels, but only {count} items to draw from: give n up to {count}")
     pi = np.zeros(len(size))
-    pi[open_to] = (1.0 - mix) * _water_filled(size[open_to], n) + mix * n / count
-    np.minimum(pi, 1.0, out=pi)  # rounding where all are drawn
+    pi[eligible] = (1.0 - mix) * _water_filled(size[eligible], n) + mix * n / count
+    np.minimum(pi, 1.0, out=pi)  # rounding may exceed 1 if all are drawn
     return Draw(pi, np.random.default_rng(seeds).random(len(pi)) < pi)
 
 
 def _water_filled(size: Floats, n: int) -> Floats:
-    """Probabilities that sum to ``n`` and are proportional to ``size``, but for those at 1.
-
-    Where those with a size cannot hold ``n``, the others share alike what is left.
-    """
+    """Probabilities that sum to ``n``, and are proportional to ``size`` except where capped at 1.
+    If there are fewer than ``n`` items with a size above 0, the others share the rest equally."""
     share = np.zeros(len(size))
     free = size > 0
     if free.sum() <= n:

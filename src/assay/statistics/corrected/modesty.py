@@ -1,4 +1,4 @@
-"""HMR, R_O, R_U and accuracy where people marked only some of a run's answers."""
+"""Corrected HMR, R_O, R_U and accuracy, if people marked only some of a run's answers."""
 
 from __future__ import annotations
 
@@ -14,35 +14,36 @@ from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import grades
 from assay.statistics.corrected.estimates import LEAST_DF, half_widths, modelled_variance
-from assay.statistics.corrected.given import (
+from assay.statistics.corrected.inputs import (
     LEAST_LABELS,
     Population,
-    enough,
+    check_population,
     judge_labels,
     mask,
     people_labels,
-    population_named,
+    require_at_least,
 )
 
 MEASURES = ("HMR", "R_O", "R_U", "Accuracy")
-"""What the four values of :class:`Confidence` are."""
+"""The names of the four values of :class:`Confidence`."""
 
 _PSEUDO = 2.0
-"""Labels at the mean that each verdict's share of right answers is shrunk by."""
+"""The number of pseudo-labels, at the mean, by which the share of right answers is shrunk for each
+verdict of the judge."""
 
 _OWN = 20.0
-"""The drawn answers' own variance weighs as much as the modelled one at so many of them."""
+"""With this many effective answers, the variance of the drawn answers and the modelled one have
+equal weight."""
 
 _FEW = 3
-"""With fewer wrong (or right) answers among the drawn, the interval of HMR may be too narrow."""
+"""With fewer wrong (or right) drawn answers than this, the interval of HMR may be too narrow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
     """HMR, R_O, R_U and Accuracy of one run, in this order.
 
-    ``value``: 4 numbers from 0 to 1. ``low``: lower ends of their intervals, clipped to 0 to 1.
-    ``high``: upper ends.
+    ``value``: 4 numbers from 0 to 1. ``low``, ``high``: their intervals, clipped to 0 to 1.
     """
 
     value: Floats
@@ -61,33 +62,33 @@ def hmr(
 ) -> Confidence:
     """Corrected HMR, R_O, R_U and accuracy from questions drawn by simple random sampling.
 
-    With a = mean c, b = mean p·c and P = mean p, which is known: R_O = 1 − (P − b)/(1 − a),
-    R_U = b/a, HMR their harmonic mean. Corrected are a and b, by what people say of the drawn
-    answers less what they are expected to say given the judge; the intervals are of the delta
-    method, with a part of the variance modelled for all answers, so that a judge who was right in
-    all drawn ones does not make it 0.
+    With a = mean c, b = mean p·c, and P = mean p, which is known: R_O = 1 − (P − b)/(1 − a),
+    R_U = b/a, and HMR is their harmonic mean. a and b are corrected by the difference between
+    people's labels of the drawn answers and those expected given the judge. The intervals are from
+    the delta method; part of the variance is modelled over all answers, so that it is not 0 if the
+    judge was right on all drawn ones.
 
-    Where fewer than 3 drawn answers are wrong, or right, or a few odd confidences decide, the
-    interval of HMR may cover less than it says; of the former there is a warning. ``like these``
-    takes P for that of all such questions, so that R_O covers less where confidence is far above
-    correctness (.91 to .93 measured).
+    The interval of HMR may have too little coverage if fewer than 3 drawn answers are wrong, or
+    right (then there is a warning), or if a few unusual confidences dominate. For ``like these``, P
+    is taken to be that of the whole population, so that R_O has less coverage if confidences are
+    far above correctness (.91 to .93 in simulations).
 
     Source: the specification of trust, section 5 (C); the measures are those of
     :mod:`assay.measures.confidence`.
 
-    ``confidence``: Q confidences p of the run's answers, 0 to 1. ``people``: Q times c, 1 right or
-    0 wrong; NaN if the question was not drawn. ``judge``: Q verdicts of the judge on any scale,
-    all of them. ``drawn``: for each question whether it was drawn, as by :func:`draw_topics`.
+    ``confidence``: p, the confidences of Q answers, 0 to 1. ``people``: c, 1 for right and 0 for
+    wrong; NaN if the question was not drawn. ``judge``: the judge's verdicts on any scale, none
+    missing. ``drawn``: whether each question was drawn, for example by :func:`draw_topics`.
     ``level``: of the intervals. ``population``: ``these`` questions, or questions ``like these``.
-    Raises ValueError if the shapes do not fit, a confidence is not from 0 to 1, a drawn answer
-    lacks a person's label or has one that is neither 0 nor 1, the judge lacks one, fewer than 10
-    questions were drawn (of ``these``, and not all), or a setting is out of range.
+    Raises ValueError if the shapes do not fit, a confidence is not from 0 to 1, a drawn answer has
+    no label by people, or one that is neither 0 nor 1, a verdict is missing, fewer than 10
+    questions were drawn (unless all of ``these`` were), or a setting is out of range.
     """
-    population_named(population)
-    given = numbers(confidence, "confidences")
-    if given.ndim != 1:
-        raise ValueError(f"give the confidences of one run, got {given.ndim} dimensions")
-    count = len(given)
+    check_population(population)
+    confidences = numbers(confidence, "confidences")
+    if confidences.ndim != 1:
+        raise ValueError(f"give the confidences of one run, got {confidences.ndim} dimensions")
+    count = len(confidences)
     chosen = mask(drawn, count, "drawn", "question")
     verdicts = judge_labels(judge, "question")
     if verdicts.shape != (count,):
@@ -95,19 +96,19 @@ def hmr(
     labels = people_labels(people, chosen, "question")
     if labels.ndim != 1:
         raise ValueError(f"give one person's label for each question, got shape {labels.shape}")
-    p, correct = measures.check(given, labels)
+    p, correct = measures.check(confidences, labels)
     n = int(chosen.sum())
-    if n == count and population == "these":  # people said all of it, so that nothing is open
+    if n == count and population == "these":  # people labelled everything
         exact = np.array([measure(p, correct) for measure in _EXACT])
         return Confidence(exact, exact, exact)
     labelled = "drawn question with a label", "drawn questions with labels"
-    enough(n, LEAST_LABELS, *labelled)
+    require_at_least(LEAST_LABELS, n, *labelled)
     c = correct.astype(np.float64)
     if n < count:
         _warn_of_few(c[chosen])
     verdict = grades(verdicts)[None]
-    found = hmr_of_draws(p, c, verdict, chosen[None], level=level, population=population)
-    return Confidence(found.value[0], found.low[0], found.high[0])
+    estimate = hmr_of_draws(p, c, verdict, chosen[None], level=level, population=population)
+    return Confidence(estimate.value[0], estimate.low[0], estimate.high[0])
 
 
 _EXACT = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
@@ -133,10 +134,10 @@ def hmr_of_draws(
     level: float = 0.95,
     population: Population = "these",
 ) -> Confidence:
-    """The same of D draws of n answers each, with rows for the draws; nothing is checked.
+    """:func:`hmr` of D draws of n answers each, without checks; the result has a row per draw.
 
-    ``p``: Q confidences. ``c``: Q marks, of which those drawn count. ``verdicts``: D × Q numbers of
-    the judge's grades. ``drawn``: D × Q.
+    ``p``: Q confidences. ``c``: Q labels by people, of which those drawn are used. ``verdicts``:
+    the judge's grades, D × Q, numbered from 0. ``drawn``: D × Q.
     """
     sample = _Sample.of(p, c, verdicts, drawn)
     a, b = _means(sample)
@@ -148,8 +149,12 @@ def hmr_of_draws(
 
 
 class _Sample(NamedTuple):
-    """Of D draws the places of the n drawn answers; confidences (Q) and the drawn answers' marks;
-    expected marks, and on how many labels they rest (D × Q)."""
+    """D draws of n of Q answers each.
+
+    ``places``: the indices of the drawn answers, D × n. ``p``: all confidences, Q. ``c``: the
+    labels of the drawn answers, D × n. ``m``: the expected labels of all answers, D × Q.
+    ``counts``: the number of labels behind each expectation, D × Q.
+    """
 
     places: npt.NDArray[np.intp]
     p: Floats
@@ -159,10 +164,8 @@ class _Sample(NamedTuple):
 
     @classmethod
     def of(cls, p: Floats, c: Floats, verdicts: Integers, drawn: Bools) -> _Sample:
-        """For each answer the share of right ones among the drawn with the judge's verdict.
-
-        Also on how many labels it rests, pseudo-labels included.
-        """
+        """Compute expected labels: the shrunken share of right answers among the drawn ones with
+        the same verdict. Their ``counts`` include pseudo-labels."""
         draws = len(drawn)
         places = np.nonzero(drawn)[1].reshape(draws, -1)
         marks = c[places]
@@ -175,13 +178,14 @@ class _Sample(NamedTuple):
         return cls(places, p, marks, m[verdict], counts[verdict])
 
     def seen(self, values: Floats) -> Floats:
-        """Of values D × … × Q those of the drawn answers, D × … × n."""
+        """Select the values of the drawn answers: from D × … × Q to D × … × n."""
         inside = self.places.reshape(len(self.places), *[1] * (values.ndim - 2), -1)
         return np.take_along_axis(values, inside, axis=-1)
 
 
 def _means(sample: _Sample) -> tuple[Floats, Floats]:
-    """A and b, kept where right and wrong answers exist and confidences allow them."""
+    """Estimates of a and b, limited to values that are possible if some answers are right and some
+    wrong."""
     p, m = sample.p, sample.m
     residual = sample.c - sample.seen(m)
     a = m.mean(axis=1) + residual.mean(axis=1)
@@ -195,7 +199,7 @@ def _means(sample: _Sample) -> tuple[Floats, Floats]:
 
 
 def _measures(a: Floats, b: Floats, mean: float) -> tuple[Floats, Floats]:
-    """The four measures, and their gradients by a and b (D × 4 × 2)."""
+    """The four measures (D × 4), and their gradients in a and b (D × 4 × 2)."""
     over, under = 1.0 - (mean - b) / (1.0 - a), b / a
     by_over = np.stack([-(mean - b) / (1.0 - a) ** 2, 1.0 / (1.0 - a)])
     by_under = np.stack([-b / a**2, 1.0 / a])
@@ -211,16 +215,16 @@ def _half_widths(
 ) -> Floats:
     p, c, m = sample.p, sample.c, sample.m
     n, count = c.shape[1], len(p)
-    # Of each answer, what a and b change by for each unit of its label: (1, p).
-    reach = gradients @ np.stack([np.ones(count), p])
-    of_drawn = sample.seen(reach)
-    # An expectation that the answer itself had a part in is too near to it.
+    # The effect of each answer's label on each measure: a label changes (a, b) by (1, p).
+    influence = gradients @ np.stack([np.ones(count), p])
+    of_drawn = sample.seen(influence)
+    # An answer's own label contributes to its expectation, so residuals are scaled up.
     e = (c - sample.seen(m)) / (1.0 - 1.0 / sample.seen(sample.counts))
     q = m * (1.0 - m)
     seen = (e[:, None] * of_drawn).var(axis=2, ddof=1) / n
     around, expected = (e * e).sum(axis=1), sample.seen(q).sum(axis=1)
     modelled = modelled_variance(q, around, expected, n * c.var(axis=1), n)
-    squares = reach**2
+    squares = influence**2
     pooled = (modelled[:, None] * squares).mean(axis=2) / n
     omega = q[:, None] * squares
     share, effective = _shares(omega.sum(axis=2), (omega**2).sum(axis=2), n / count)
@@ -235,6 +239,6 @@ def _half_widths(
 
 
 def _shares(sums: Floats, squares: Floats, drawn: float) -> tuple[Floats, Floats]:
-    """How much the drawn answers' own variance weighs, and how many of them there are in effect."""
+    """The weight of the drawn answers' own variance, and their effective number."""
     effective = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0) * drawn
     return effective / (effective + _OWN), effective

@@ -1,4 +1,4 @@
-"""A judge's sensitivity and specificity from elsewhere: a sensitivity analysis, no estimate."""
+"""Correction by a judge's error rates on another collection: a sensitivity analysis only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from assay.measures.settings import probability, whole_number
 
 _NEAR_CHANCE = 1.1
-"""Sensitivity + specificity up to which a judge says too little; 1 is chance."""
+"""A judge whose sensitivity + specificity is no higher says too little; 1 is chance."""
 
 
 def rogan_gladen(
@@ -20,20 +20,19 @@ def rogan_gladen(
     *,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """What share people would call right if the judge erred here as it did elsewhere.
+    """The share that people would call right if the judge made the same errors here as elsewhere.
 
-    θ̂ = (p̂ + q₀ − 1)/(q₀ + q₁ − 1), q₁ sensitivity, q₀ specificity, all clipped to 0 to 1. The
-    interval knows nothing of how far the two collections differ. Never compare runs by it: a judge
-    that flatters its own family has another specificity there.
+    θ̂ = (p̂ + q₀ − 1)/(q₀ + q₁ − 1) with sensitivity q₁ and specificity q₀, clipped to 0 to 1. The
+    interval does not account for differences between the two collections. Never compare runs by it:
+    the specificity of a judge that favours models of its own family is different for these.
 
     Source: the specification of trust, section 7; Rogan & Gladen 1978; Lee et al. 2025.
 
-    ``positive``: how many of the n units here the judge calls right. ``n``: how many units there
-    are. ``true_positive``: how many the judge called right of m1 that people elsewhere called
-    right. ``m1``: see there. ``true_negative``: how many it called wrong of m0 that people
-    elsewhere called wrong. ``m0``: see there. ``level``: of the interval. Returns share, low and
-    high. Raises ValueError if a count is out of range, or sensitivity + specificity is at most
-    1.1.
+    ``positive``: how many of the ``n`` units here the judge calls right. ``true_positive``: how
+    many it called right of the ``m1`` units elsewhere that people called right. ``true_negative``:
+    how many it called wrong of the ``m0`` units elsewhere that people called wrong. ``level``: of
+    the interval. Returns the share and the ends of its interval. Raises ValueError if a count is
+    out of range, or sensitivity + specificity is at most 1.1.
     """
     for part, whole, names in (
         (positive, n, ("positive", "n")),

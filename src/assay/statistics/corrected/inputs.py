@@ -1,4 +1,4 @@
-"""Checks of what the estimators are given: whatever would make an interval wrong is refused."""
+"""Checks of the estimators' input; whatever would make an interval wrong is refused."""
 
 from __future__ import annotations
 
@@ -12,22 +12,20 @@ from assay.model.wording import counted, noun
 from assay.statistics.checks import numbers
 
 Population = Literal["these", "like these"]
-"""What an interval is about: the units at hand, or the topics that they are a sample of."""
+"""What an interval is about: the units at hand, or the population that they are a sample of."""
 
 LEAST_TOPICS = 3
 LEAST_LABELS = 10
 
 
-def population_named(population: str) -> None:
-    """Refuse a population that is none. Raises ValueError if it is neither ``these`` nor ``like
-    these``."""
+def check_population(population: str) -> None:
+    """Raise ValueError if ``population`` is neither ``these`` nor ``like these``."""
     if population not in get_args(Population):
         raise ValueError(f"population must be 'these' or 'like these', got {population!r}")
 
 
 def mask(values: npt.ArrayLike, n: int, what: str, unit: str) -> Bools:
-    """``values``, one true or false for each of ``n`` units. Raises ValueError if they
-    are not booleans, or not ``n`` in a row."""
+    """Check a mask of ``n`` units. Raises ValueError if ``values`` are not ``n`` booleans."""
     array = np.asarray(values)
     if array.dtype != np.bool_:
         raise ValueError(
@@ -42,11 +40,11 @@ def mask(values: npt.ArrayLike, n: int, what: str, unit: str) -> Bools:
 def people_labels(
     values: npt.ArrayLike, drawn: Bools, unit: str, *, bounds: tuple[float, float] | None = None
 ) -> Floats:
-    """People's labels, units last, 0 wherever a unit was not drawn.
+    """Check people's labels (… × units), and set them to 0 where a unit was not drawn.
 
-    Labels of units that were not drawn are no part of any estimate: nobody knows with what
-    probability somebody chose to label them. Raises ValueError if a drawn unit has no label, or
-    one outside of ``bounds``.
+    Labels of units that were not drawn cannot be used, because the probability that somebody chose
+    to label them is unknown. Raises ValueError if a drawn unit has no label, or one outside
+    ``bounds``.
     """
     array = numbers(values, "people's labels", missing=True)
     if array.shape[-1:] != drawn.shape:
@@ -77,7 +75,7 @@ def _listed(places: npt.NDArray[np.intp]) -> str:
 
 
 def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
-    """The judge's labels. Raises ValueError if one is missing."""
+    """Check the judge's labels. Raises ValueError if one is missing."""
     array = numbers(values, "judge's labels", missing=True)
     lacking = np.argwhere(np.isnan(array))
     if len(lacking):
@@ -89,8 +87,8 @@ def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
 
 
 def weight_matrix(values: npt.ArrayLike) -> Floats:
-    """Weights, runs × items. Raises ValueError if they are no matrix of finite numbers,
-    or all are 0."""
+    """Check weights, runs × items. Raises ValueError if they are not a matrix of finite numbers, or
+    all are 0."""
     weights = numbers(values, "weights (run, item)")
     if weights.ndim != 2:
         raise ValueError(f"give the weights as runs × items, got {weights.ndim} dimensions")
@@ -100,9 +98,8 @@ def weight_matrix(values: npt.ArrayLike) -> Floats:
 
 
 def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Floats:
-    """The probability with which each item was drawn. Raises ValueError if one is missing
-    or not from 0 to 1, or is 0 if a run has weight (``weighted``) or where the item was drawn.
-    """
+    """Check the probability with which each item was drawn. Raises ValueError if one is missing, is
+    not from 0 to 1, or is 0 for an item that has weight in a run (``weighted``) or was drawn."""
     pi = numbers(values, "probabilities of being drawn (pi)", missing=True)
     if pi.shape != weighted.shape:
         raise ValueError(f"pi has shape {pi.shape}, but there are {len(weighted)} items")
@@ -124,9 +121,9 @@ def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Float
     return pi
 
 
-def enough(count: int, least: int, one: str, many: str | None = None) -> None:
-    """Refuse too few units, ``one`` or ``many``. Raises ValueError if there are fewer than
-    ``least``."""
+def require_at_least(least: int, count: int, one: str, many: str | None = None) -> None:
+    """Raise ValueError if ``count`` is below ``least``. ``one``, ``many``: the units' name in
+    singular and plural."""
     if count < least:
         raise ValueError(
             f"{counted(count, one, many)} {noun(count, 'is', 'are')} too few: at least {least} "

@@ -1,4 +1,4 @@
-"""What labels that nobody gave yet will buy: expected variances, and pairs of runs settled."""
+"""What future labels would achieve: expected variances, and pairs of runs decided."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from assay.statistics.corrected.estimates import (
     half_widths,
     modelled_variance,
 )
-from assay.statistics.corrected.given import weight_matrix
-from assay.statistics.corrected.linear import LEAST_SPREAD, joined, topic_sums
-from assay.statistics.corrected.order import apart, ranks_between
-from assay.statistics.corrected.whole import mean_covariance
+from assay.statistics.corrected.inputs import weight_matrix
+from assay.statistics.corrected.leaderboard import rank_sets_of, score_differences
+from assay.statistics.corrected.single_items import LEAST_SPREAD, blended, topic_sums
+from assay.statistics.corrected.whole_topics import mean_covariance
 
 _RANK_DRAWS = 2000
 _BEYOND = 10.0
-"""Draws beyond the critical value, at least, at levels that are looked at often."""
+"""The least expected number of draws beyond the critical value."""
 
 
 class Expected(NamedTuple):
-    """What a leaderboard will look like: half of each run's interval, R; how many pairs of runs
-    are expected to be settled; and by how many standard errors runs must differ for that."""
+    """A forecast of the leaderboard.
+
+    ``half``: half the width of each run's interval, R. ``decided``: the expected number of decided
+    pairs. ``critical``: by how many standard errors runs must differ for that.
+    """
 
     half: Floats
     decided: float
@@ -39,18 +42,18 @@ class Expected(NamedTuple):
 def items_covariance(
     weights: npt.ArrayLike, expectation: npt.ArrayLike, pi: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The covariance that a draw of items is expected to leave, and degrees of freedom.
+    """The expected covariance after a draw of items is labelled, and degrees of freedom.
 
-    Σ_i w_ri w_si (1 − π_i)/π_i v_i: people say yes to item i with chance m_i, and v is what the
-    variance of a label will be taken for when the drawn labels are there. That is more than m(1 −
-    m): few labels tell m roughly, and :func:`assay.statistics.corrected.items` counts disagreements
-    that nobody has seen.
+    Σ_i w_ri w_si (1 − π_i)/π_i v_i, where people say yes to item i with probability m_i, and v_i is
+    the variance of a label that will be estimated from the drawn labels. It is more than m(1 − m),
+    because few labels determine m only roughly, and :func:`assay.statistics.corrected.items` allows
+    for disagreements that nobody has seen.
 
     Source: the specification of trust, section 4 (the expectation of ``pool``).
 
-    ``weights``: R × I. ``expectation``: I times m, 0 to 1. ``pi``: I probabilities of being drawn;
-    an item with 0 is known already. Raises ValueError if the shapes do not fit, or a number is
-    missing.
+    ``weights``: R × I. ``expectation``: m, I numbers from 0 to 1. ``pi``: the probability that each
+    item is drawn; 0 if it is known already. Raises ValueError if the shapes do not fit, or a number
+    is missing.
     """
     w = weight_matrix(weights)
     m, p = numbers(expectation, "expectations"), numbers(pi, "pi")
@@ -60,13 +63,12 @@ def items_covariance(
     around, modelled = _variances(m, p)
     from_own, pooled = ((w * (odds * one)) @ w.T for one in (around, modelled))
     a = w**2 * np.divide(odds, p, out=np.zeros_like(p), where=p > 0)
-    return joined(from_own, pooled, a @ p, (a**2) @ p, max(p.sum(), 1.0))
+    return blended(from_own, pooled, a @ p, (a**2) @ p, max(p.sum(), 1.0))
 
 
 def _variances(m: Floats, pi: Floats) -> tuple[Floats, Floats]:
-    """What drawn labels will show of the variances of I labels, and what these will be taken for by
-    what all that are drawn show. Items are drawn by ``pi``, and the chance m of a yes is fitted to
-    the labels of each grade, of which items have one for each m."""
+    """The expected squared residuals of I labels, and the variances that will be modelled from
+    those of all drawn labels. Items with equal m count as one grade of the judge."""
     open_to = np.flatnonzero(pi > 0)
     own, n = m * (1.0 - m), float(pi.sum())
     if not n:
@@ -85,19 +87,18 @@ def _variances(m: Floats, pi: Floats) -> tuple[Floats, Floats]:
 def topics_covariance(
     weights: npt.ArrayLike, expectation: npt.ArrayLike, topic: npt.ArrayLike, n: int
 ) -> tuple[Floats, Floats]:
-    """The covariance that a draw of ``n`` whole topics is expected to leave, for scores that
-    are means over topics and sums over items, and degrees of freedom.
+    """The expected covariance after a draw of ``n`` whole topics is labelled, and degrees of
+    freedom, for scores that are means over topics and sums over items.
 
-    (1 − n/N) S/n with S_rs = N Σ_i w_ri w_si m_i (1 − m_i): what people say of items of a topic
-    errs by itself around what is expected. Where most topics will have the very score that the
-    likelier labels give, disagreements that nobody has seen are counted as
-    :func:`assay.statistics.corrected.topics` does.
+    (1 − n/N) S/n with S_rs = N Σ_i w_ri w_si m_i (1 − m_i), for independent labels. If most topics
+    are expected to have exactly the score of the more likely labels, unseen disagreements are added
+    as in :func:`assay.statistics.corrected.topics`.
 
     Source: the specification of trust, section 3.
 
-    ``weights``: R × I. ``expectation``: I times m. ``topic``: I numbers of the items' topics.
-    ``n``: how many of them are drawn. Raises ValueError if the shapes do not fit, or ``n`` is
-    not from 2 to the number of topics.
+    ``weights``: R × I. ``expectation``: m, I numbers from 0 to 1. ``topic``: the topic number of
+    each item. ``n``: the number of topics to draw. Raises ValueError if the shapes do not fit, or
+    ``n`` is not from 2 to the number of topics.
     """
     w, places = weight_matrix(weights), np.unique(np.asarray(topic), return_inverse=True)[1]
     m, count = numbers(expectation, "expectations"), int(places.max()) + 1
@@ -122,22 +123,23 @@ def topics_covariance(
 def expected(
     value: npt.ArrayLike, covariance: Floats, df: Floats, *, level: float, deciding: float
 ) -> Expected:
-    """What a leaderboard with this covariance will settle.
+    """Forecast what a leaderboard with this covariance will decide.
 
-    A pair is settled where its estimated difference is beyond the joint critical value; the
-    estimate falls around δ, the difference of ``value``, with the covariance's standard error.
+    A pair is decided if its estimated difference is beyond the joint critical value. The estimate
+    is normally distributed around the difference of ``value``, with the standard error from the
+    covariance.
 
-    ``value``: R scores as far as they are known. ``covariance``: R × R, of the estimates to come.
+    ``value``: R scores, as far as they are known. ``covariance``: R × R, of the future estimates.
     ``df``: R degrees of freedom. ``level``: of the intervals. ``deciding``: the level at which
-    pairs are called settled: higher where it is looked at often.
+    pairs are called decided; it should be higher if this is checked often.
     """
     theta = numbers(value, "scores")
     half = half_widths(np.diag(covariance), df, level)
     draws = max(_RANK_DRAWS, math.ceil(_BEYOND / (1.0 - deciding)))
     middle = float(np.median(df))
-    critical = ranks_between(theta, covariance, middle, level=deciding, draws=draws).critical
+    critical = rank_sets_of(theta, covariance, middle, level=deciding, draws=draws).critical
     first, second = np.triu_indices(len(theta), 1)
-    delta = np.abs(apart(theta)[first, second])
+    delta = np.abs(score_differences(theta)[first, second])
     se = np.sqrt(difference_variance(covariance)[first, second])
     away = np.divide(delta, se, out=np.where(delta > 0, np.inf, -np.inf), where=se > 0)
     from scipy import special  # noqa: PLC0415 (slow to load)

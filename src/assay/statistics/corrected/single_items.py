@@ -1,4 +1,4 @@
-"""Scores where people label single items: measures that are linear in the labels."""
+"""Corrected scores from single items that people labelled: measures linear in the labels."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from assay.statistics.corrected.estimates import (
     half_widths,
     modelled_variance,
 )
-from assay.statistics.corrected.given import (
+from assay.statistics.corrected.inputs import (
     LEAST_LABELS,
     LEAST_TOPICS,
     Population,
-    enough,
+    check_population,
     judge_labels,
     mask,
     people_labels,
-    population_named,
     probabilities,
+    require_at_least,
     weight_matrix,
 )
 
 _OWN = 10.0
-"""A run's own variance weighs as much as the pooled one at so many (effective) drawn items."""
+"""With this many (effective) drawn items of its own, a run's own variance and the pooled one have
+equal weight."""
 
 LEAST_SPREAD = 1e-4
-"""The least variance of a label around its expectation, in squares of the labels' range."""
+"""The least variance of a label around its expectation, in units of the squared label range."""
 
 
 def items(
@@ -50,36 +51,38 @@ def items(
     population: Population = "these",
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Estimates:
-    """Corrected scores θ_r = c_r + Σ_i w_ri y_i from items drawn each by its own coin.
+    """Corrected scores θ_r = c_r + Σ_i w_ri y_i from items that were each drawn independently.
 
-    P@k, support precision and recall, accuracy, nugget recall for a fixed list, RBP and DCG are of
-    this kind. nDCG, Q, nERR and iRBU are not: their ideal depends on labels nobody has seen; draw
-    whole topics for them and use :func:`topics`. One draw serves all runs and all such measures.
+    P@k, support precision and recall, accuracy, nugget recall for a fixed list, RBP and DCG have
+    this form. nDCG, Q, nERR and iRBU do not, because their ideal depends on labels that nobody has
+    seen: draw whole topics for them, and use :func:`topics`. One draw serves all runs and measures.
 
-    θ̂_r = c_r + Σ_i w_ri m_i + Σ_{i drawn} w_ri (y_i − m_i)/π_i, m the judge calibrated against
-    people in other topics. The variance joins what a run's own drawn items show with what all
-    drawn items show; the more items of its own, the more the former.
+    θ̂_r = c_r + Σ_i w_ri m_i + Σ_{i drawn} w_ri (y_i − m_i)/π_i, where m is the judge calibrated
+    against people on other topics. The variance combines that of a run's own drawn items with a
+    pooled one; the more drawn items a run has, the greater the weight of its own.
 
     Source: the specification of trust, section 4 (B): augmented inverse probability weighting
     (Robins, Rotnitzky & Zhao 1994), calibrated (van der Laan & van der Laan 2026) and cross-fitted
     (Zrnic & Candès 2023).
 
-    ``weights``: R × I, w. ``people``: I labels; NaN if an item was not drawn. ``judge``: I
-    labels of one judge on any scale, or J × I of several, all of them. ``pi``: I probabilities of
-    being drawn, as of :class:`Draw`; 0 only where no run has weight. ``drawn``: for each item
-    whether it was drawn. ``topic``: I whole numbers; items of a topic have the same one.
-    ``offset``: c, R numbers or one for all. With labels of earlier batches in it, only ``these``
-    has a right interval: nothing is known here of their topics. ``level``: of the intervals.
-    ``population``: ``these`` items, or those of topics ``like these``. ``bounds``: the least and
-    the greatest label that people can give. Returns estimates in the unit of weight × label.
-    ``judge_weight`` is the share of the labels' spread that the judge explains, max(0, 1 − Σe²/π ÷
-    Σ(y − p₀)²/π); ``human_only`` takes the mean label in place of m; ``labels`` is the number of
-    drawn items. Raises ValueError if the shapes do not fit, pi is missing, beyond 0 to 1, or 0
-    on an item that counts, a drawn item lacks a person's label or any item the judge's, a label is
-    outside of ``bounds``, there are fewer than 10 drawn items or 3 topics (but where all that count
-    were drawn for sure, and of topics for ``these``), or a setting is out of range.
+    ``weights``: w, R × I. ``people``: I labels, NaN if an item was not drawn. ``judge``: I labels
+    of one judge, or J × I of several, on any scale and none missing. ``pi``: the probability with
+    which each item was drawn (:class:`Draw`); 0 only if no run has weight. ``drawn``: whether each
+    item was drawn. ``topic``: the topic number of each item. ``offset``: c, R numbers or one for
+    all. If it includes labels of earlier batches, only intervals for ``these`` are valid, as the
+    topics of those labels are unknown here. ``level``: of the intervals. ``population``: ``these``
+    items, or those of topics ``like these``. ``bounds``: the lowest and highest label that people
+    can give.
+
+    Estimates are in the unit of weight × label. ``judge_weight`` is the share of the labels'
+    variance that the judge explains, max(0, 1 − Σe²/π ÷ Σ(y − p₀)²/π). ``human_only`` uses the mean
+    label instead of m. ``labels`` is the number of drawn items. Raises ValueError if the shapes do
+    not fit; pi is missing, out of range, or 0 for an item that counts; a drawn item has no label by
+    people, or any item none by the judge; a label is outside ``bounds``; there are fewer than 10
+    drawn items (unless all that count were certain to be drawn) or 3 topics (unless, moreover, the
+    population is ``these``); or a setting is out of range.
     """
-    population_named(population)
+    check_population(population)
     if not bounds[0] < bounds[1]:
         raise ValueError(f"bounds must be (least, greatest label), got {bounds}")
     w = weight_matrix(weights)
@@ -94,12 +97,12 @@ def items(
         raise ValueError(f"give one person's label for each item, got shape {y.shape}")
     place = _topic_numbers(topic, count)
     topic_count = int(place.max()) + 1
-    some = bool((probability[(w != 0).any(axis=0)] < 1.0).any())  # else all that counts is known
-    if some:
+    sampled = bool((probability[(w != 0).any(axis=0)] < 1.0).any())  # else all labels are known
+    if sampled:
         labels = "drawn item with a label", "drawn items with labels"
-        enough(int(chosen.sum()), LEAST_LABELS, *labels)
-    if some or population == "like these":
-        enough(topic_count, LEAST_TOPICS, "topic")
+        require_at_least(LEAST_LABELS, int(chosen.sum()), *labels)
+    if sampled or population == "like these":
+        require_at_least(LEAST_TOPICS, topic_count, "topic")
     c = numbers(offset, "offsets")
     if c.shape not in ((), (runs,)):
         raise ValueError(f"offset has shape {c.shape}, but there are {runs} runs")
@@ -126,7 +129,7 @@ def items(
 
 
 class _Sample(NamedTuple):
-    """What was drawn, and what is known of it: arrays as :func:`items` takes them."""
+    """The arguments of :func:`items`, checked."""
 
     weights: Floats
     people: Floats
@@ -138,7 +141,7 @@ class _Sample(NamedTuple):
 
 
 def _topic_numbers(topic: npt.ArrayLike, count: int) -> Integers:
-    """The rank of each item's topic among the topics, from 0."""
+    """The topics renumbered from 0 without gaps."""
     array = np.asarray(topic)
     if array.shape != (count,) or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
@@ -151,7 +154,7 @@ def _topic_numbers(topic: npt.ArrayLike, count: int) -> Integers:
 def _estimate(
     sample: _Sample, m: Floats, population: Population, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Values, covariance and degrees of freedom, given expectations ``m`` of all labels."""
+    """Values, covariance and degrees of freedom, given the expectations ``m`` of all labels."""
     seen = np.flatnonzero(sample.drawn)
     e = (sample.people - m)[seen] / sample.pi[seen]
     own = sample.weights[:, seen]
@@ -159,8 +162,8 @@ def _estimate(
     of_design, design_df = _design_covariance(sample, m)
     if population == "these":
         return value, of_design, design_df
-    # The noise of the draw is in the topics' spread already, but for disagreements nobody has seen:
-    # where topics happen to differ by less, the interval is as wide as that of these items.
+    # The variance between topics already includes the noise of the draw, but not disagreements that
+    # nobody has seen. So the interval is at least as wide as that for these items.
     parts = topic_sums(sample.weights * m, sample.topic, sample.topics)
     parts += topic_sums(own * e, sample.topic[seen], sample.topics)
     covariance = np.atleast_2d(np.cov(sample.topics * parts)) / sample.topics
@@ -171,16 +174,16 @@ def _estimate(
 
 
 def topic_sums(values: Floats, topic: Integers, topics: int) -> Floats:
-    """The sums of runs × items over the items of each topic, runs × topics."""
+    """Sum values of runs × items over the items of each topic: runs × topics."""
     return np.stack([np.bincount(topic, weights=row, minlength=topics) for row in values])
 
 
 def _design_covariance(sample: _Sample, m: Floats) -> tuple[Floats, Floats]:
-    """The covariance over draws of the same items, and the degrees of freedom."""
+    """The covariance over repeated draws from the same items, and its degrees of freedom."""
     w, pi, (low, high) = sample.weights, sample.pi, sample.bounds
     seen = np.flatnonzero(sample.drawn)
     e = (sample.people - m)[seen]
-    # (1 − π)/π of what no draw could hold never counts: it has no weight.
+    # Items with π = 0 have no weight, so their odds do not matter.
     odds = np.divide(1.0 - pi, pi, out=np.zeros_like(pi), where=pi > 0)
     own = w[:, seen]
     own_scale = odds[seen] / pi[seen]
@@ -193,21 +196,22 @@ def _design_covariance(sample: _Sample, m: Floats) -> tuple[Floats, Floats]:
     modelled = modelled_variance(q, h @ e**2, h @ q[seen], spread, len(seen), high - low)
     pooled = (w * (odds * modelled)) @ w.T
     a = own**2 * own_scale
-    return joined(from_own, pooled, a.sum(axis=1), (a**2).sum(axis=1), len(seen))
+    return blended(from_own, pooled, a.sum(axis=1), (a**2).sum(axis=1), len(seen))
 
 
-def joined(
+def blended(
     from_own: Floats, pooled: Floats, sums: Floats, squares: Floats, n: float
 ) -> tuple[Floats, Floats]:
-    """The covariance that R runs' own drawn items show and that which all ``n`` show, as one, and
-    its degrees of freedom; the more items of its own a run has in effect, the more counts the
-    former. ``sums``: of what each drawn item adds to a run's variance. ``squares``: of its
-    squares."""
+    """Blend two covariances of R runs: that from each run's own drawn items, and that pooled over
+    all ``n``. The more effective items a run has, the greater the weight of its own. ``sums``,
+    ``squares``: the sum over drawn items of each one's contribution to a run's variance, and of its
+    square. Returns the covariance and its degrees of freedom."""
     effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
     effective = np.maximum(effective, 0.5)
     share = effective / (effective + _OWN)
-    mine, pools = np.sqrt(share), np.sqrt(1.0 - share)
-    covariance = np.outer(mine, mine) * from_own + np.outer(pools, pools) * pooled
+    own_root, pooled_root = np.sqrt(share), np.sqrt(1.0 - share)
+    covariance = np.outer(own_root, own_root) * from_own
+    covariance += np.outer(pooled_root, pooled_root) * pooled
     first, second = share * np.diag(from_own), (1.0 - share) * np.diag(pooled)
     below = first**2 / effective + second**2 / n
     df = np.divide((first + second) ** 2, below, out=np.full(len(sums), LEAST_DF), where=below > 0)

@@ -1,4 +1,4 @@
-"""The leaderboard as a whole: which ranks each run may have, and how two orders agree."""
+"""The leaderboard as a whole: rank sets, the agreement of two orders, and shrinkage."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance
 
 _CELLS_AT_ONCE = 500_000
-"""How many drawn scores (draws × runs) are held at a time: 4 MB."""
+"""How many drawn scores (draws × runs) are in memory at a time: 4 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class RankSets:
-    """Which ranks each run may have; all statements hold together with probability *level*.
+    """The ranks that each run may have. All statements hold together with probability ``level``.
 
-    ``best``: R best ranks, 1 + how many runs are surely better. ``worst``: R worst ranks, R − how
-    many are surely worse. ``decided``: R × R, whether it is sure which of two runs is better.
-    ``critical``: by how many standard errors two runs must differ; 0 if none can vary.
+    ``best``: the best rank of each run: 1 + the number of runs that are certainly better.
+    ``worst``: the worst rank: R − the number of runs that are certainly worse. ``decided``: R × R,
+    whether it is certain which of two runs is better. ``critical``: by how many standard errors two
+    runs must differ for that; 0 if no difference varies.
     """
 
     best: npt.NDArray[np.int64]
@@ -38,23 +39,23 @@ def rank_sets(
     """The simultaneous rank sets of all runs.
 
     The critical value is the ``level``-quantile of max_{r<s} |Z_r − Z_s|/se_rs over draws of Z from
-    Student's t with the estimates' covariance, df the median of the runs'. A pair is decided where
-    its difference is more than so many standard errors; one without any error, where it differs.
+    Student's t with the covariance of the estimates, and the median of their degrees of freedom. A
+    pair is decided if its difference is greater than this many standard errors, or, without any
+    error, if it is not 0.
 
     Source: the specification of trust, section 6; Mogstad, Romano, Shaikh & Wilhelm 2024.
 
-    ``estimates``: with their joint covariance. ``level``: the probability with which all pairs that
-    are called decided are rightly so. ``draws``: of Z; 1/(1 − ``level``) at least, as fewer do not
-    reach so high a quantile. ``seed``: of the draws. Raises ValueError if a setting is out of
-    range.
+    ``level``: the probability that all pairs called decided are decided correctly. ``draws``: the
+    number of draws of Z; at least 1/(1 − ``level``), to reach so high a quantile. ``seed``: of the
+    draws. Raises ValueError if a setting is out of range.
     """
     df = float(np.median(estimates.df))
-    return ranks_between(
+    return rank_sets_of(
         estimates.value, estimates.covariance, df, level=level, draws=draws, seed=seed
     )
 
 
-def ranks_between(
+def rank_sets_of(
     value: Floats,
     covariance: Floats,
     df: float,
@@ -63,8 +64,8 @@ def ranks_between(
     draws: int = 10_000,
     seed: int = 0,
 ) -> RankSets:
-    """The rank sets of :func:`rank_sets` for any R scores with an R × R covariance and
-    degrees of freedom. Raises ValueError if a setting is out of range."""
+    """:func:`rank_sets` for any R scores with an R × R covariance and degrees of freedom. Raises
+    ValueError if a setting is out of range."""
     probability(level, "level")
     whole_number(draws, "draws")
     whole_number(seed, "seed", 0)
@@ -73,7 +74,7 @@ def ranks_between(
     se = np.sqrt(difference_variance(covariance))
     largest = _largest_differences(covariance, se, df, draws, seed)
     critical = float(np.quantile(largest, level))
-    difference, least = apart(value), critical * se
+    difference, least = score_differences(value), critical * se
     better, worse = difference > least, difference < -least
     runs = len(se)
     return RankSets(
@@ -87,9 +88,9 @@ def ranks_between(
 def _largest_differences(
     covariance: Floats, se: Floats, df: float, draws: int, seed: int
 ) -> Floats:
-    """Of each draw the largest difference of two runs in standard errors."""
+    """For each draw, the largest difference of two runs in standard errors."""
     runs = len(se)
-    # The symmetric root: equal eigenvalues have any axes, and which comes out hangs on the machine.
+    # The symmetric root, because the eigenvectors of equal eigenvalues depend on the machine.
     roots, axes = np.linalg.eigh(covariance)
     factor = (axes * np.sqrt(np.maximum(roots, 0.0))) @ axes.T
     per_error = np.divide(1.0, se, out=np.zeros_like(se), where=se > 0)
@@ -101,18 +102,16 @@ def _largest_differences(
         z = factor @ generator.standard_normal((rows, runs)).T
         largest = np.zeros(rows)
         for run in range(runs - 1):
-            apart = np.abs(z[run + 1 :] - z[run]) * per_error[run + 1 :, run, None]
-            np.maximum(largest, apart.max(axis=0), out=largest)
+            distance = np.abs(z[run + 1 :] - z[run]) * per_error[run + 1 :, run, None]
+            np.maximum(largest, distance.max(axis=0), out=largest)
         blocks.append(largest / np.sqrt(generator.chisquare(df, rows) / df))
     return np.concatenate(blocks)
 
 
-def apart(value: Floats) -> Floats:
-    """Each score (row) less each other (column), R × R; 0 if rounding alone tells them apart, as
-    in :func:`assay.statistics.ranks.near_ranks`.
-
-    Equal runs have equal rows, but sums of their products may differ in the last digit.
-    """
+def score_differences(value: Floats) -> Floats:
+    """Each score (row) minus each other (column), R × R; 0 if they differ by rounding only, as in
+    :func:`assay.statistics.ranks.near_ranks`. (Scores of equal runs may differ in the last
+    digit.)"""
     difference = value[:, None] - value[None, :]
     return np.where(np.abs(difference) > ROUNDING * np.abs(value).max(initial=0), difference, 0.0)
 
@@ -120,14 +119,14 @@ def apart(value: Floats) -> Floats:
 def tau_bounds(
     decided: npt.ArrayLike, value_a: npt.ArrayLike, value_b: npt.ArrayLike
 ) -> tuple[float, float]:
-    """The least and the greatest Kendall's τ between an estimated and a known order.
+    """The lowest and the highest Kendall's τ possible between an estimated and a known order.
 
-    ((C − D − U)/P, (C − D + U)/P): of all P pairs, C are decided and alike in both orders, D
-    decided and opposite, U undecided. A bootstrap of τ would be drawn to 0 by the noise.
+    ((C − D − U)/P, (C − D + U)/P), where of all P pairs C are decided and in the same order, D
+    decided and in opposite orders, and U undecided. (Noise would bias a bootstrap of τ towards 0.)
 
-    ``decided``: R × R, as of :class:`RankSets`, for ``value_a``. ``value_a``: R estimated scores.
-    ``value_b``: R known scores, such as the judge's own. Raises ValueError if there are fewer
-    than 2 runs, or the shapes do not fit.
+    ``decided``: R × R, from :class:`RankSets` of ``value_a``. ``value_a``: R estimated scores.
+    ``value_b``: R known scores, such as the judge's own. Raises ValueError if there are fewer than
+    2 runs, or the shapes do not fit.
     """
     a, b = numbers(value_a, "first scores"), numbers(value_b, "second scores")
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
@@ -140,23 +139,22 @@ def tau_bounds(
         )
     first, second = np.triu_indices(len(a), 1)
     known = sure[first, second]
-    concordant = np.sign(apart(a) * apart(b))[first, second][known].sum()
+    surplus = np.sign(score_differences(a) * score_differences(b))[first, second][known].sum()
     undecided, pairs = int((~known).sum()), len(known)
-    return float((concordant - undecided) / pairs), float((concordant + undecided) / pairs)
+    return float((surplus - undecided) / pairs), float((surplus + undecided) / pairs)
 
 
 def shrink(estimates: Estimates, judge: npt.ArrayLike) -> tuple[Floats, float]:
-    """The best guess of the order: corrections drawn towards their mean.
+    """The best guess of the order of runs, with corrections shrunk towards their mean.
 
-    An unbiased score is not a better ordered one: with few labels, each run's correction is mostly
-    noise. θ̃ = judge + mean + s (corr − mean), corr = θ̂ − judge,
-    s = max(0, 1 − tr(PCP)/‖P corr‖²), P = 1 − 11ᵀ/R. Scores and intervals stay those of
-    ``estimates``; these values only order.
+    Unbiased scores do not order runs best: with few labels, each run's correction is mostly noise.
+    θ̃ = judge + mean + s (corr − mean), corr = θ̂ − judge, s = max(0, 1 − tr(PCP)/‖P corr‖²),
+    P = 1 − 11ᵀ/R. Use these values for the order only; for scores and intervals, use ``estimates``.
 
     Source: the specification of trust, section 6; Li & Ignatiadis, prediction-powered shrinkage.
     ``estimates``: the corrected scores. ``judge``: R scores by the judge alone. Returns R values,
-    and s: 1 if each run keeps its correction, 0 if all share the mean one. Raises ValueError
-    if the judge's scores are not R numbers.
+    and s, which is 1 if each run has its full correction, and 0 if all have the mean one. Raises
+    ValueError if the judge's scores are not R numbers.
     """
     alone = numbers(judge, "judge's scores")
     if alone.shape != estimates.value.shape:
