@@ -17,7 +17,7 @@ import pytest
 from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
-from assay.model.errors import AssayError, LedgerError, SettingsError
+from assay.model.errors import AssayError, FormatError, LedgerError, SettingsError
 from assay.model.labels import Status
 from assay.model.paths import TRUSTED_FOLDERS
 from assay.web import people
@@ -135,12 +135,19 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path, name):
     assert (tmp_path / "elsewhere").read_text(encoding="utf-8") == "secret"
 
 
-def test_a_guideline_of_another_encoding_is_told_of_not_stumbled_on(tmp_path):
+def test_guidelines_and_settings_of_another_encoding_are_shown_to_nobody(tmp_path):
     folder = write_folder(tmp_path / "f")
     (folder / "guidelines").mkdir()
     (folder / "guidelines" / "r2c2.entailment.md").write_bytes(b"Caf\xe9 \n\nTwo")
-    with opened(folder) as desk:
-        assert desk.asked.guidelines[ENTAILMENT] == "Caf� \n\nTwo"
+    with pytest.raises(FormatError, match=r"entailment\.md:1 Not UTF-8"), opened(folder):
+        pass
+    with (folder / "assay.toml").open("ab") as stream:
+        stream.write("# 予行".encode("cp932"))
+    with (
+        pytest.raises(SettingsError, match=r"assay\.toml: the file is not UTF-8\. Save"),
+        opened(folder),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def from_file(path: Path) -> Edit:
     holds nothing, as one does that was not saved."""
 
     def edit(_text: str, read: Reader) -> Lines:
-        text = "\n".join(read_text(path).lines)
+        text = "\n".join(read_text(path).sound().lines)
         if not text.strip():
             raise SettingsError(f"{path} is empty. Delete the nuggets' lines alone to drop all.")
         return read(text, file=str(path)).require()

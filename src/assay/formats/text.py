@@ -95,6 +95,10 @@ class SourceText:
         """All lines."""
         return tuple(self._plain_lines()) if self.decoded is None else self.decoded
 
+    def sound(self) -> SourceText:
+        """The text itself. Raises :class:`FormatError` where a byte of it could not be read."""
+        return Parsed(self, self.faults).require()
+
     @property
     def first_line(self) -> str:
         """The first line that is not blank; empty where there is none."""

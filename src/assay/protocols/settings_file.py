@@ -38,6 +38,8 @@ def read_settings(file: Path) -> dict[str, Any]:
         raw = tomllib.loads(text)
     except RecursionError:
         raise SettingsError(f"{file}: lists or tables nest too deeply.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{file}: the file is not UTF-8. Save it as UTF-8.") from None
     except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
         raise SettingsError(f"{file}: cannot be read: {error}.") from error
     for name, number in _too_large(raw):

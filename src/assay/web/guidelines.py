@@ -22,11 +22,11 @@ _AFTER_LIST = re.compile(r"^((?:- |  ).*)\n(?=[A-Z])", re.MULTILINE)
 
 def guideline(opened: Opened, task: AnyTask) -> str:
     """``guidelines/TASK.md`` of the folder, Markdown; else what the prompt says, or the task.
-    Raises SettingsError where the file lies elsewhere."""
+    Raises SettingsError where the file lies elsewhere, FormatError where it is not UTF-8."""
     folder = opened.folder
     path = path_inside(folder.path, f"guidelines/{task.name}.md", f"The guideline of {task.name}")
     if path.is_file():
-        return "\n".join(read_text(path).lines)
+        return "\n".join(read_text(path).sound().lines)
     try:
         said = instructions(folder.renderer.source(task))
     except TemplateNotFound:  # a task that no model is asked
