@@ -1,4 +1,4 @@
-"""What a protocol is: what to ask about what, and how labels become scores. All else is shared.
+"""Base classes of protocols: what is read, what is asked, and how labels become scores.
 
 A protocol derives from :class:`Protocol`, usually in well under a hundred lines. Judging, the
 ledger, files, reports and the command line are the same for all (docs/protocols.md).
@@ -36,10 +36,10 @@ from assay.protocols.results import Findings
 from assay.protocols.sides import Sides, Under, by_board
 from assay.tasks.base import AnyTask
 
-_MOST_TOLD = 100
-"""Passages of two texts that are told of a file."""
+_MAX_FAULTS = 100
+"""Most conflicting texts that are reported for one file."""
 _NO_INPUT = re.compile(r"^\.|^README|~$", re.IGNORECASE)
-"""Names of files that are likely no inputs."""
+"""File names that are unlikely to be inputs."""
 
 
 def _stem(path: Path) -> str:
@@ -47,7 +47,7 @@ def _stem(path: Path) -> str:
 
 
 class Named(typing.Protocol):
-    """A run."""
+    """Anything with a name, such as a run."""
 
     @property
     def name(self) -> str: ...
@@ -58,7 +58,7 @@ N = TypeVar("N", bound=Named)
 
 
 class CommonSettings(BaseModel):
-    """``[settings]`` that every protocol has: which label counts, and the bootstrap intervals."""
+    """``[settings]`` of every protocol: which label counts, and the bootstrap intervals."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,13 +69,13 @@ class CommonSettings(BaseModel):
 
     @property
     def resampling(self) -> ResamplingArguments:
-        """Those of bootstrap intervals."""
+        """The settings of bootstrap intervals, as functions take them."""
         return {"level": self.level, "resamples": self.resamples, "seed": self.seed}
 
 
 MeasureNames = tuple[Annotated[str, AfterValidator(lambda name: str(parse_measure(name)))], ...]
-"""Names of ranking measures in ``[settings]``, each as the measure itself spells it. What is none
-is told when the folder is opened."""
+"""Names of ranking measures in ``[settings]``, normalised to each measure's own spelling. An
+unknown name is an error when the folder is opened."""
 
 S = TypeVar("S", bound=CommonSettings)
 I = TypeVar("I")  # noqa: E741 (a protocol's inputs)
@@ -83,24 +83,25 @@ I = TypeVar("I")  # noqa: E741 (a protocol's inputs)
 
 @dataclass
 class Reading:
-    """Reads input files and keeps what was found: ``faults`` of all files, ``warnings``, and the
-    ``files`` that went in, as they were then."""
+    """Reads input files and collects the ``faults`` of all files, ``warnings``, and the stamps of
+    the ``files`` as they were when they were read."""
 
     folder: Folder
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     files: dict[Path, FileStamp] = field(default_factory=dict)
-    _of_runs: dict[str, Path] = field(default_factory=dict, init=False)
+    _run_files: dict[str, Path] = field(default_factory=dict, init=False)
 
     def one(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
-        """The single file that an entry of ``[inputs]`` names; None where it has faults."""
+        """Read the single file that an entry of ``[inputs]`` names. Returns None if it has faults;
+        raises SettingsError if the entry does not name exactly one file."""
         files = self.folder.input_files(name)
         if len(files) != 1:
             raise SettingsError(f"{self.folder.path}: [inputs] {name} must be one file.")
         return self.read_file(files[0], read)
 
     def optional(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
-        """The same for an entry that may be left out."""
+        """Like :meth:`one`, for an entry that may be left out."""
         return self.one(name, read) if name in self.folder.config.inputs else None
 
     def many(
@@ -124,8 +125,8 @@ class Reading:
     def read_file(
         self, path: Path, read: Callable[[Path], Parsed[T]], *, partly: bool = False
     ) -> T | None:
-        """Read one file; None where it has faults, or with ``partly`` what could be read of it, so
-        that other files can be checked against it."""
+        """Read one file. Returns None if it has faults or, if ``partly``, what could be read of it,
+        so that other files can be checked against it."""
         self.files.setdefault(path, file_stamp(path))
         try:
             parsed = read(path)
@@ -134,25 +135,24 @@ class Reading:
             return None
         self.faults.extend(parsed.errors)
         for fault in parsed.warnings:
-            # Names relative to the folder: reports are sent round, and should not change with it.
+            # Relative to the folder: reports are passed on and should not depend on its location.
             name = relative_to(self.folder.path, Path(fault.file))
             self.warnings.append(str(replace(fault, file=name)))
         return parsed.value if parsed.ok or partly else None
 
     def add_fault(self, path: Path, why: str, cure: str, *, line: int = 0, topic: str = "") -> None:
-        """A fault that shows only where files are set beside each other."""
+        """Add a fault that shows only when files are compared with each other."""
         self.faults.append(Fault(str(path), line, topic or None, why, cure))
 
     def add_run(
-        self, runs: dict[str, T], name: str, run: T, path: Path, beside: Container[str] = ()
+        self, runs: dict[str, T], name: str, run: T, path: Path, other_runs: Container[str] = ()
     ) -> None:
-        """Add a run to those of its kind; a fault where its name is one of theirs, or of a run
-        ``beside`` them."""
-        if name in runs or name in beside:
-            other = relative_to(self.folder.path, self._of_runs.get(name, path))
+        """Add a run to ``runs``. It is a fault if its name is taken there or in ``other_runs``."""
+        if name in runs or name in other_runs:
+            other = relative_to(self.folder.path, self._run_files.get(name, path))
             cure = "Keep one, or name one anew: in the file, or where it has no name the file."
             self.add_fault(path, f"The run of {other} is called '{name}' too.", cure)
-        self._of_runs[name] = path
+        self._run_files[name] = path
         runs[name] = run
 
     def runs(
@@ -162,14 +162,14 @@ class Reading:
         *,
         required: bool = False,
         partly: bool = False,
-        beside: Container[str] = (),
+        other_runs: Container[str] = (),
     ) -> dict[str, N]:
-        """The runs of all files of an entry by their names, of which no two may be the same, nor
-        one as that of a run ``beside`` them."""
-        found: dict[str, N] = {}
+        """Read the runs of all files of an entry, by name. It is a fault if two have the same name,
+        or if ``other_runs`` has it."""
+        runs: dict[str, N] = {}
         for path, run in self.many(name, read, required=required, partly=partly):
-            self.add_run(found, run.name, run, path, beside)
-        return found
+            self.add_run(runs, run.name, run, path, other_runs)
+        return runs
 
     def texts(
         self,
@@ -177,52 +177,54 @@ class Reading:
         read: Callable[[Path], Parsed[Mapping[str, T]]],
         text_of: Callable[[T], str] = str,
     ) -> dict[str, T]:
-        """The passages in all files of an entry, by id: none has another text in another."""
-        found: dict[str, T] = {}
+        """Read the passages in all files of an entry, by id. It is a fault if files have different
+        texts for one id."""
+        known: dict[str, T] = {}
         for path, passages in self.many(name, read):
-            differ = [
-                one
-                for one, passage in passages.items()
-                if text_of(found.setdefault(one, passage)) != text_of(passage)
+            conflicting = [
+                key
+                for key, passage in passages.items()
+                if text_of(known.setdefault(key, passage)) != text_of(passage)
             ]
-            for one in differ[:_MOST_TOLD]:
-                why = f"The passage {quoted(one)} has another text in another file."
+            for key in conflicting[:_MAX_FAULTS]:
+                why = f"The passage {quoted(key)} has another text in another file."
                 self.add_fault(path, why, "Give each text an id of its own.")
-        return found
+        return known
 
     def unread_files(self) -> Iterator[str]:
-        """Says which files lie beside all of one ending that an entry names (``runs/*.txt``) and
-        are named by none: nothing would be scored of a run with another ending. What is called as
-        a file that is read, but for what follows a dot, belongs to that one."""
-        folder, of = self.folder, {}
+        """Yield a warning for each entry with a pattern such as ``runs/*.txt`` if the same folder
+        holds files that no entry names: nothing would be scored of a run with another extension. A
+        file that differs from one that is read only after the first dot is taken to belong to
+        it."""
+        folder, files_by_entry = self.folder, {}
         for name in folder.config.inputs:
-            with suppress(SettingsError):  # of a pattern that matches nothing, nothing lies beside
-                of[name] = folder.input_files(name)
-        named = {path.resolve() for files in of.values() for path in files}
-        for name, files in of.items():
-            given = folder.config.inputs[name]
+            with suppress(SettingsError):  # a pattern that matches nothing is reported elsewhere
+                files_by_entry[name] = folder.input_files(name)
+        read = {path.resolve() for files in files_by_entry.values() for path in files}
+        for name, files in files_by_entry.items():
+            entry = folder.config.inputs[name]
             patterns = [
-                one for one in ([given] if isinstance(given, str) else given) if "/*." in one
+                one for one in ([entry] if isinstance(entry, str) else entry) if "/*." in one
             ]
-            read = {_stem(path) for path in files}
+            stems = {_stem(path) for path in files}
             places = {
                 path.parent
                 for pattern in patterns
                 for path in matching_files(folder.path, pattern, name)
             }
-            others = [
-                one
+            unread = [
+                path
                 for place in sorted(places - {folder.path})
-                for one in sorted(place.iterdir())
-                if not _NO_INPUT.search(one.name)
-                and _stem(one) not in read
-                and one.is_file()
-                and one.resolve() not in named
+                for path in sorted(place.iterdir())
+                if not _NO_INPUT.search(path.name)
+                and _stem(path) not in stems
+                and path.is_file()
+                and path.resolve() not in read
             ]
-            if others:
+            if unread:
                 yield (
                     f"[inputs] {name} = {' or '.join(map(quoted, patterns))} does not match "
-                    f"{joined([relative_to(folder.path, one) for one in others], 5)}, which is not "
+                    f"{joined([relative_to(folder.path, one) for one in unread], 5)}, which is not "
                     "read. Name it too, or put it elsewhere."
                 )
 
@@ -233,13 +235,13 @@ class Reading:
 
 
 Requests = Callable[[LabelBook], Iterable[Request]]
-"""What a step asks, given the labels of the steps before it."""
+"""Computes what a step asks from the labels of earlier steps."""
 
 
 @dataclass(frozen=True)
 class Assumed:
-    """What a dry run takes a step to ask while labels of the task ``of`` are to be asked before it;
-    ``note`` says what was assumed."""
+    """What a dry run assumes a step will ask as long as labels of the task ``of`` are still to be
+    asked for. ``note`` says what is assumed."""
 
     of: AnyTask
     requests: Requests
@@ -248,8 +250,9 @@ class Assumed:
 
 @dataclass(frozen=True)
 class AskedAs:
-    """Another task that a step is asked under: its verdicts tell those of the step's own task
-    (tasks.shared). What its labeller leaves unanswered is asked under the own task, as ``rest``."""
+    """Another task that a step is asked under because its verdicts imply those of the step's own
+    task (:mod:`assay.tasks.shared`). Questions that its labeller leaves unanswered are asked under
+    the step's own task, with ``rest`` as the title."""
 
     task: AnyTask
     rest: str
@@ -257,14 +260,16 @@ class AskedAs:
 
 @dataclass(frozen=True)
 class Step:
-    """Something to ask of the labeller of ``task``. ``requests`` is given the labels of the steps
-    before it; where it makes use of them it ``waits`` for them. ``labeller`` names one of
-    :meth:`Protocol.more_labellers` where it is not the task's own. A step whose requests hang on
-    its own labels ``repeats`` until there is nothing new to ask; one that no later step makes use
-    of ``feeds`` none. With ``strict`` nothing but ``task`` will do: no machine's label of another
-    task saves the question, or counts.
-    ``of_people`` is given where people are asked something else: also what a machine's label would
-    not count of, or nothing."""
+    """One thing to ask the labeller of ``task``.
+
+    ``requests`` computes the questions from the labels of earlier steps; a step that uses those
+    labels ``waits`` for them. ``labeller`` names one of :meth:`Protocol.more_labellers`, or is
+    empty for the task's own. A step whose requests depend on its own labels ``repeats`` until there
+    is nothing new to ask; a step whose labels no later step uses ``feeds`` none. If ``strict``, a
+    machine's label of another task neither saves the question nor counts. ``of_people`` is given if
+    people are asked something else: also units of which a machine's label could not count yet, or
+    nothing.
+    """
 
     title: str
     task: AnyTask
@@ -282,20 +287,20 @@ class Step:
     def about(
         cls, title: str, task: AnyTask, asked: Callable[[LabelBook], Asked], *, waits: bool = False
     ) -> Self:
-        """A step that asks about each of a row of units."""
+        """Make a step that asks about each of many units."""
         return cls(title, task, lambda book: requests_of(task, asked(book)), waits=waits)
 
     @property
     def asked_task(self) -> AnyTask:
-        """The task that its labeller is asked."""
+        """The task that the labeller is asked."""
         return self.task if self.asked_as is None else self.asked_as.task
 
     def people_requests(self, book: LabelBook) -> Iterable[Request]:
-        """What people are asked: its ``requests``, unless that is something else."""
+        """What people are asked: ``of_people`` if given, else ``requests``."""
         return (self.of_people or self.requests)(book)
 
     def as_asked(self, request: Request) -> Request:
-        """One of its ``requests`` as the labeller is asked it."""
+        """Convert one of the step's ``requests`` to the form that the labeller is asked."""
         return request if self.asked_as is None else request_under(self.asked_as.task, request)
 
 
@@ -306,30 +311,30 @@ class Protocol(ABC, Generic[S, I]):
     title: ClassVar[str]
     settings: type[S]
     entries: ClassVar[Sequence[str]] = ()
-    """The entries of ``[inputs]`` that :meth:`load` reads; others are then misspelt. Empty: all are
-    taken to be known."""
+    """The entries of ``[inputs]`` that :meth:`load` reads; any other is reported as misspelt. If
+    empty, every entry is accepted."""
     shows_labels: ClassVar[bool] = False
     """Whether ``Findings.detail`` has labels that a report shows with their reasons."""
     own_tasks: ClassVar[Sequence[AnyTask]] = ()
-    """Tasks whose versions the manifest names even where they are not asked."""
+    """Tasks whose versions the manifest names even if they are not asked."""
 
     said_nothing: ClassVar[Mapping[str, str]] = {}
-    """Measures that silence lowers, though less of them is better, with the measure of silence that
-    is added in tests (``assay gate``): saying nothing cannot pass."""
+    """Maps a measure that is better if lower, and that a silent run lowers, to the measure of
+    silence that ``assay gate`` also tests: saying nothing cannot pass."""
 
     @abstractmethod
     def tasks(self, settings: S) -> Sequence[AnyTask]:
         """The labelling tasks that ``settings`` ask for."""
 
     def asks(self, settings: S) -> Sequence[AnyTask]:
-        """Those of :meth:`tasks` that may be asked under ``settings``; the others only count where
-        there are labels. Other protocols of a folder go by it."""
+        """The tasks of :meth:`tasks` that may be asked under ``settings``; for the others, only
+        existing labels count. The other protocols of a folder rely on this."""
         return self.tasks(settings)
 
     @abstractmethod
     def load(self, folder: Folder, settings: S, reading: Reading) -> I:
-        """Read the inputs through ``reading``, which collects all faults; call
-        ``reading.done()`` before anything is made of them."""
+        """Read the inputs through ``reading``, which collects all faults. Call ``reading.done()``
+        before making anything of them."""
 
     @abstractmethod
     def steps(self, inputs: I, settings: S) -> Iterable[Step]:
@@ -337,48 +342,49 @@ class Protocol(ABC, Generic[S, I]):
 
     @abstractmethod
     def score(self, inputs: I, settings: S, book: LabelBook) -> Findings:
-        """Everything that the labels say. Asks nobody; every label is had from ``book.verdict``,
-        which counts what is missing."""
+        """Compute everything that the labels say. Asks nobody; take every label from
+        ``book.verdict``, which counts what is missing."""
 
     def sides(self, inputs: I, settings: S, under: Under) -> Iterable[Sides]:
-        """Scores by people's labels and by the machine's side by side, where there are both."""
-        one = settings.model_copy(update={"resamples": 1})
-        score, quickly = (partial(self.score, inputs, of) for of in (settings, one))
+        """Scores by people's labels and by the machine's side by side, if there are both."""
+        quick = settings.model_copy(update={"resamples": 1})
+        score, quickly = (partial(self.score, inputs, of) for of in (settings, quick))
         return by_board(score, under, quickly=quickly)
 
     def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
-        """What people alone are asked in the workbench, beside what the steps ask."""
+        """What only people are asked, in the workbench, in addition to the steps."""
         return ()
 
     def prefilled(self, inputs: I, asked: Request) -> Mapping[str, str]:
-        """What the inputs say, by the name of a field of the verdict, where a person leaves the
-        field open."""
+        """What the inputs say, by field of the verdict, for fields that a person leaves open."""
         return {}
 
     def linear(self, inputs: I, settings: S, book: LabelBook) -> Iterable[LinearMeasure]:
-        """The measures that are linear in the labels of a task, given the labels of the tasks
-        before it. They alone can be corrected by labels of single units (``assay draw``)."""
+        """The measures that are linear in the labels of a task, given the labels of earlier tasks.
+        Only these can be corrected by labels of single units (``assay draw``)."""
         return ()
 
     def contents(self, inputs: I, run: str) -> Mapping[str, Content]:
-        """What a run was asked and handed in, by topic, so that two evaluations are compared on the
-        topics that both have unchanged (``assay gate``). Empty: topics are known by their ids."""
+        """What a run was asked and handed in, by topic, so that ``assay gate`` can compare two
+        evaluations on the topics that are unchanged. If empty, topics are known only by their
+        ids."""
         return {}
 
     def inputs_in_words(self, inputs: I) -> str:
-        """What was read, for ``assay doctor``."""
+        """Describe what was read, for ``assay doctor``."""
         return "inputs read"
 
     def more_labellers(self, folder: Folder, settings: S) -> dict[str, Labeller]:
-        """Labellers that steps name beside those of the tasks (several models for one task)."""
+        """Labellers that steps name in addition to those of the tasks (several models for one
+        task)."""
         return {}
 
     def marked(self, inputs: I) -> Originals | None:
-        """The answer runs of which ``out/marked/`` has copies with marks, which people may change
-        and bring in (``assay labels import``); ``Findings.detail`` is then
+        """The answer runs of which ``out/marked/`` has copies with marks. People may change the
+        marks and import them (``assay labels import``). ``Findings.detail`` must then be an
         :class:`assay.protocols.answers.results.AnswerFindings`."""
         return None
 
     def used_at(self, place: Place) -> str:
-        """A place that a label is used at, as ``labels.jsonl`` names it."""
+        """Name a place where a label is used, for ``labels.jsonl``."""
         return str(place)

@@ -1,4 +1,4 @@
-"""An evaluation under a protocol, opened and read: judging, scoring and writing its files."""
+"""An evaluation under one protocol, opened and read: judging, scoring and writing files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.label_remarks import label_gaps, label_remarks, why_failed
-from assay.protocols.label_shares import uneven
+from assay.protocols.label_shares import uneven_shares
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of
@@ -38,14 +38,14 @@ from assay.tasks.shared import sources
 if TYPE_CHECKING:
     from assay.ledger.parquet import AnyLedger
 
-_NOTES = 5
-"""Notes on the inputs that stand beside a refusal."""
+_MAX_NOTES = 5
+"""Most notes on the inputs that are shown with a refusal."""
 
 
 @dataclass(frozen=True)
 class Forecast:
     """What a judging run would ask, for ``--dry-run``. ``note`` says what was assumed, ``repeats``
-    why something is asked that looks as if it had been asked before."""
+    why questions are asked that look as if they had been asked before."""
 
     plans: TitledPlans
     note: str = ""
@@ -54,8 +54,8 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A folder, opened under its protocol with all inputs read and checked. With a ``shard`` only
-    its questions are asked, and steps wait for labels of the others."""
+    """A folder opened under one protocol, with all inputs read and checked. With a ``shard``, only
+    the questions of that shard are asked, and steps wait for the labels of the other shards."""
 
     folder: Folder
     protocol: Protocol[Any, Any]
@@ -80,19 +80,20 @@ class Evaluation:
         return cls(folder, protocol, settings, chosen, inputs, reading.files, warnings)
 
     def quick(self) -> Self:
-        """The same where the intervals of scores are not used, which take longest."""
+        """A copy for callers that do not use the intervals of scores, which take longest to
+        compute."""
         return replace(self, settings=self.settings.model_copy(update={"resamples": 1}))
 
     @cached_property
     def tasks(self) -> tuple[AnyTask, ...]:
-        """The tasks that the settings ask for, with those that steps are asked under, and that
-        only some inputs need."""
-        under = (step.asked_task for step in self.steps)
-        return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *under)))
+        """The tasks that the settings ask for, and those that steps ask, which may depend on the
+        inputs."""
+        asked = (step.asked_task for step in self.steps)
+        return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *asked)))
 
     @property
     def marked(self) -> Originals | None:
-        """The answer runs of which people may change marks."""
+        """The answer runs in which people may change marks."""
         return self.protocol.marked(self.inputs)
 
     @cached_property
@@ -103,17 +104,20 @@ class Evaluation:
     # -- judging -----------------------------------------------------------------------------
 
     def labellers(self) -> dict[str, Labeller]:
-        """The labeller of each task. One SPEC is one labeller, so that a model is loaded once."""
+        """The labeller of each task. Equal SPECs share one labeller, so that a model is loaded
+        once."""
         more = self.protocol.more_labellers(self.folder, self.settings)
         return {**self.folder.labellers(self.tasks, self._spec), **more}
 
     def _labellers_for_scoring(self) -> tuple[dict[str, Labeller | None], list[str]]:
-        """The same to know who they are and how they are asked; nobody is asked."""
+        """The labeller of each task, None with a warning if it cannot be made. Scoring needs to
+        know who they are and how they are asked; it asks nobody."""
         found, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
         return {**found, **self.protocol.more_labellers(self.folder, self.settings)}, warnings
 
     def _spec(self, task: AnyTask) -> str:
-        """The labeller of a task; that of another under which a step asks it answers for both."""
+        """The SPEC of a task's labeller. A task that a step asks as another has the labeller of
+        that one."""
         under = {step.task: step.asked_task for step in self.steps}
         return self.folder.labeller_spec(under.get(task, task))
 
@@ -125,7 +129,7 @@ class Evaluation:
         budget: float | None = None,
         retry_failed: bool = False,
     ) -> Tally:
-        """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
+        """Ask what the ledger lacks. Raises as :func:`assay.judging.engine.judge` does."""
         labellers = self.labellers()
         self._check(ledger, labellers)
         stepping = StepPlans(ledger, labellers, self.shard, retry_failed)
@@ -133,7 +137,7 @@ class Evaluation:
         groups = _groups(self.steps)
         while groups:
             group = groups.pop(0)
-            book = self._book(ledger, labellers)
+            book = self._judging_book(ledger, labellers)
             plans = [(step.title, stepping.plan(step, step.requests(book))) for step in group]
             if progress is not None:
                 for line in _asked_again(ledger, plans):
@@ -144,14 +148,14 @@ class Evaluation:
                 give_up_after=self.folder.config.judging.give_up_after,
                 shard=self.shard,
             )
-            done = ask(plans, ledger, budget=_left(budget, total))
+            done = ask(plans, ledger, budget=_remaining(budget, total))
             if done.unanswered and not done.stopped:
                 for step in group:
                     if step.asked_as is not None:
                         rest = stepping.rest(step, step.requests(book), ledger)
                         done = _without(done, len(rest.todo))
-                        left = _left(budget, total + done)
-                        done += ask([(step.asked_as.rest, rest)], ledger, budget=left)
+                        remaining = _remaining(budget, total + done)
+                        done += ask([(step.asked_as.rest, rest)], ledger, budget=remaining)
             total += done
             if total.stopped:
                 return total
@@ -170,35 +174,35 @@ class Evaluation:
         return total
 
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
-        """Every refusal shows before anything is paid for. A step that asks nothing is passed
-        over, unless a step before it may still give it something to ask."""
+        """Raise SettingsError for any refusal by a labeller before anything is paid for. A step
+        that asks nothing is skipped, unless an earlier step may still give it something to ask."""
         asked = [labellers[step.labeller or step.asked_task.name] for step in self.steps]
         refusals = [
             who.refusal(step.asked_task) for who, step in zip(asked, self.steps, strict=True)
         ]
         if not any(refusals):
             return
-        book = self._book(ledger, labellers)
+        book = self._judging_book(ledger, labellers)
         pending = False
         for step, refusal in zip(self.steps, refusals, strict=True):
             asks = next(iter(step.requests(book)), None) is not None
             if refusal and (asks or (pending and step.waits)):
-                # What the inputs lack may be why it is asked at all.
-                notes = (f"Note: {one}" for one in self.warnings[:_NOTES])
+                # Something that the inputs lack may be the reason why it is asked at all.
+                notes = (f"Note: {one}" for one in self.warnings[:_MAX_NOTES])
                 raise SettingsError("\n".join((refusal, *notes)))
             pending = pending or (step.feeds and asks)
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> TitledPlans:
-        """All that can be asked before any further label is known (for batch files)."""
+        """Everything that can be asked before any further label is known (for batch files)."""
         labellers = self.labellers()
-        book = self._book(ledger, labellers)
+        book = self._judging_book(ledger, labellers)
         stepping = StepPlans(ledger, labellers, self.shard, retry_failed)
         return [(step.title, stepping.plan(step, step.requests(book))) for step in self.steps]
 
     def look_ahead(self, ledger: Ledger | None) -> Forecast:
-        """What ``judge`` would ask now. Calls nothing."""
+        """What :meth:`judge` would ask now. Calls no labeller."""
         labellers = self.labellers()
-        book = self._book(ledger, labellers)
+        book = self._judging_book(ledger, labellers)
         stepping = StepPlans(ledger, labellers, self.shard)
         plans = tuple(
             (step.title, stepping.plan(step, (step.assumed or step).requests(book)))
@@ -222,12 +226,12 @@ class Evaluation:
         repeats = () if ledger is None else tuple(_asked_again(ledger, plans))
         return Forecast(plans, " ".join(dict.fromkeys(notes)), repeats)
 
-    def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
+    def _judging_book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
         if ledger is not None and ledger.size() > LARGE:
             ledger.use_less_memory()
-        return self._opened(ledger, labellers)
+        return self._open_book(ledger, labellers)
 
-    def _opened(
+    def _open_book(
         self,
         ledger: AnyLedger | None,
         labellers: Mapping[str, Labeller | None],
@@ -245,46 +249,48 @@ class Evaluation:
         )
 
     def book(self, ledger: AnyLedger | None) -> LabelBook:
-        """The labels under the evaluation's policy, for looking at."""
+        """The labels under the evaluation's policy, for inspection."""
         labellers, _ = self._labellers_for_scoring()
-        return self._opened(ledger, labellers)
+        return self._open_book(ledger, labellers)
 
     # -- scoring -----------------------------------------------------------------------------
 
     def score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
-        """Everything that the labels in the ledger say; asks nobody. With ``whole`` the protocol's
-        ``detail`` has labels with their reasons, as a report shows them.
+        """Compute everything that the labels in the ledger say; asks nobody.
 
-        A policy that somebody chose is kept to; else, where people labelled more of some runs than
-        of others, the result has one by the machine's labels beside it, to compare runs by."""
+        With ``whole``, the protocol's ``detail`` has labels with their reasons, as a report shows
+        them. A policy that somebody chose is used as it is. Otherwise, if people labelled more of
+        some runs than of others, the result has another beside it (``evened``) in which only the
+        machine's labels count for those tasks, so that runs can be compared.
+        """
         result = self._score(ledger, whole=whole)
         if not result.by_people or not self.evens:
             return result
-        apart = uneven(result.used)
-        if not apart:
+        shares = uneven_shares(result.used)
+        if not shares:
             return result
-        left = self.policy.left_to_machine((task.name for task in self.tasks), apart)
-        evened = replace(self, policy=left)._score(ledger)
-        # The machine was not asked all that people labelled: its scores would compare less, not
-        # more.
+        policy = self.policy.left_to_machine((task.name for task in self.tasks), shares)
+        evened = replace(self, policy=policy)._score(ledger)
+        # If the machine was not asked about everything that people labelled, more labels would be
+        # missing and runs would be harder to compare, not easier.
         if evened.lacking > result.lacking:
             return result
-        return replace(result, evened=evened, uneven=apart)
+        return replace(result, evened=evened, uneven=shares)
 
     @property
     def evens(self) -> bool:
-        """Whether what people labelled more of is compared by the machine's labels: where nobody
-        chose a policy by which both count."""
+        """Whether tasks that people labelled unevenly are compared by the machine's labels alone:
+        if the policy mixes both kinds of labels and nobody chose it."""
         chosen = self.folder.policy is not None or "policy" in self.settings.model_fields_set
         return self.policy.mixes and not chosen
 
     def by_machine(self, ledger: AnyLedger | None) -> Result:
-        """Everything that the machine's labels say alone."""
+        """Score by the machine's labels alone."""
         return replace(self, policy=Policy.parse("machine")).score(ledger)
 
     def _score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         labellers, warnings = self._labellers_for_scoring()
-        book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
+        book = self._open_book(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
         if book.by_unit is not None:
             warnings += label_remarks(book.by_unit, missing=bool(book.missing))
@@ -321,13 +327,13 @@ class Evaluation:
             juries=juries(book.used.of_kind("ensemble")),
             by_people=any(book.people_labelled(task) for task in self.tasks),
             disputed=0 if book.by_unit is None else len(book.by_unit.disputed),
-            beside=cache(partial(self._beside, book)),
+            beside=cache(partial(self._people_beside, book)),
             out=self.folder.out_in_words,
             models=models,
         )
 
-    def _beside(self, book: LabelBook) -> PeopleBeside:
-        """People's labels beside the machine's, whatever policy the evaluation has."""
+    def _people_beside(self, book: LabelBook) -> PeopleBeside:
+        """People's labels beside the machine's, whatever the evaluation's policy."""
         if book.by_unit is None:
             return PeopleBeside()
         under = cache(book.under)
@@ -335,9 +341,9 @@ class Evaluation:
         return PeopleBeside(sides, tuple(self.overlaps(book, scored=self.policy.rule == "people")))
 
     def overlaps(self, book: LabelBook, *, scored: bool = False) -> Iterator[Overlap]:
-        """People who labelled the same units, whatever policy the evaluation has: which topics
-        these are of is told by scores under ``people``, by which all that somebody labelled counts
-        (where the book was ``scored`` so, by that)."""
+        """Compare people who labelled the same units, whatever the evaluation's policy. The topics
+        of these units are taken from scoring under ``people``, where all that somebody labelled
+        counts; ``scored`` says that ``book`` was scored in this way already."""
         if not scored and book.by_people:
             book = book.under("people")
             self.protocol.score(self.inputs, self.settings, book)
@@ -345,15 +351,15 @@ class Evaluation:
             yield from overlaps(book.by_unit, self.tasks, book.used)
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
-        """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The
-        same inputs and labels give the same bytes."""
-        evened = (source.task for task in self.tasks for source in sources(task))
-        names = dict.fromkeys(task.name for task in (*self.tasks, *evened))
+        """Score and write ``out/`` except the report, for which labels are read ``whole``. The same
+        inputs and labels give the same bytes."""
+        implying = (source.task for task in self.tasks for source in sources(task))
+        names = dict.fromkeys(task.name for task in (*self.tasks, *implying))
         head = ledger.head()
         try:
             result = self.score(ledger, whole=whole)
         except Exception:
-            ledger.checked()  # what cannot be scored may be a ledger that is damaged
+            ledger.checked()  # damage to the ledger may be why it cannot be scored
             raise
         require_asked(self.folder, result, ledger)
         lines = ledger.checked_lines(names, head)
@@ -363,8 +369,8 @@ class Evaluation:
         return result, write_out(self.folder, result, tasks, inputs, lines, places, ledger.checked)
 
     def _digests_of_inputs(self) -> dict[Path, str]:
-        """For the manifest, which is to name the files that were scored. Raises FormatError where
-        one is another by now."""
+        """Digests of the files that were scored, for the manifest. Raises FormatError if a file has
+        changed since it was read."""
         changed = [path for path, stamp in self.files.items() if file_stamp(path) != stamp]
         if changed:
             why = "The file was changed after it had been read."
@@ -374,25 +380,25 @@ class Evaluation:
 
 
 def _asked_again(ledger: Ledger, plans: TitledPlans) -> Iterator[str]:
-    """Why plans ask what looks as if it had been asked before, in sentences."""
+    """Say why plans ask questions that look as if they had been asked before."""
     for _, each in plans:
         for (task, why), count in why_repeated(ledger, each).items():
             yield f"{task}: {count:,} of {len(each.todo):,} are asked again because {why}."
 
 
-def _left(budget: float | None, spent: Tally) -> float | None:
+def _remaining(budget: float | None, spent: Tally) -> float | None:
     return None if budget is None else budget - spent.spent
 
 
 def _without(tally: Tally, unanswered: int) -> Tally:
-    """A tally without questions that are asked again in other words."""
+    """The tally without questions that are asked again in other words."""
     return replace(
         tally, wanted=tally.wanted - unanswered, unanswered=tally.unanswered - unanswered
     )
 
 
 def _groups(steps: Sequence[Step]) -> list[list[Step]]:
-    """Steps that can be planned together: a new group begins with each step that waits."""
+    """Group the steps that can be planned together: each step that waits begins a new group."""
     groups: list[list[Step]] = []
     for step in steps:
         if step.waits or not groups:

@@ -1,4 +1,4 @@
-"""An evaluation folder: ``assay.toml`` and what it names."""
+"""An evaluation folder: ``assay.toml`` and the files that it names."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Renderer, check_overrides
 
 LEDGER_VARIABLE = "ASSAY_LEDGER"
-"""The variable of the environment that names the ledger's URL, or its file."""
+"""The environment variable that names the ledger's URL or file."""
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Folder:
-    """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``; ``given`` are
-    labellers that were made already, by SPEC. ``fetching`` is told of a model being fetched (what,
-    bytes done, bytes in all). ``beside`` is the folder as the other protocols see it, where there
-    are several. ``policy`` is the one that was asked for, None where it is the folder's own.
-    ``hosting`` is where labellers answer, None here."""
+    """An evaluation on disk.
+
+    ``labeller`` overrides every labeller of ``assay.toml``. ``given`` are labellers that exist
+    already, by SPEC. ``fetching`` receives the progress of a model's download (what, bytes done,
+    bytes in all). ``part`` is the name of the folder under ``out/`` if there are several protocols,
+    and ``beside`` is the folder as the others see it. ``policy`` is the one that was asked for,
+    None for the folder's own. ``hosting`` is where labellers answer, None for this process.
+    """
 
     path: Path
     config: Config
@@ -65,7 +68,7 @@ class Folder:
         fetching: Callable[[str, int, int], None] | None = None,
         given: Mapping[str, Labeller] | None = None,
     ) -> Folder:
-        """Read ``assay.toml``; raises SettingsError that names each wrong entry."""
+        """Read ``assay.toml``. Raises SettingsError that names each wrong entry."""
         file = path / "assay.toml" if path.is_dir() else path
         if path.is_file() and path.suffix != ".toml":
             raise SettingsError(
@@ -117,9 +120,9 @@ class Folder:
         return self.protocols[0]
 
     def for_protocol(self, protocol: str) -> Folder:
-        """The folder as ``protocol`` sees it. Of several each has its settings in
-        ``[settings.PROTOCOL]``, and its results go into ``out/PROTOCOL``. Raises SettingsError
-        where it is none of them."""
+        """The folder as ``protocol`` sees it. If there are several, each has its settings in
+        ``[settings.PROTOCOL]`` and its results in ``out/PROTOCOL``. Raises SettingsError if the
+        folder is not evaluated under ``protocol``."""
         if protocol not in self.protocols:
             raise SettingsError(
                 f"{self.path / 'assay.toml'}: [evaluation] protocol is "
@@ -150,40 +153,40 @@ class Folder:
 
     @property
     def own_policies(self) -> list[str]:
-        """The policy that the folder itself has for each of its protocols."""
+        """The folder's own policy for each of its protocols."""
         return [
             view.settings(registry.find_protocol(view.protocol).settings).policy
             for view in self._views
         ]
 
     @cached_property
-    def _apart(self) -> bool:
-        """Whether :attr:`policy` is another than the folder's own, of any of its protocols."""
+    def _has_other_policy(self) -> bool:
+        """Whether :attr:`policy` differs from the folder's own policy for any of its protocols."""
         return self.policy is not None and set(self.own_policies) != {self.policy}
 
     @property
     def out(self) -> Path:
-        """Where results are written: ``out/``, and ``out/POLICY`` for another policy than the
-        folder's own, so that no folder holds results of two."""
+        """Where results are written: ``out/``, or ``out/POLICY`` for a policy other than the
+        folder's own, so that no folder mixes the results of two policies."""
         base = Path("out")
-        if self._apart:
+        if self._has_other_policy:
             base /= file_name(str(self.policy))
         return path_inside(self.path, base / self.part if self.part else base, f"{self.path}: out/")
 
     @property
     def out_in_words(self) -> str:
-        """The same within the folder, for people: ``out/``."""
+        """:attr:`out` relative to the folder, for messages: ``out/``."""
         return f"{self.out.relative_to(self.path).as_posix()}/"
 
     @property
     def title(self) -> str:
-        """What reports call the evaluation."""
+        """The title of the evaluation in reports."""
         return self.config.evaluation.title or self.path.resolve().name
 
     @property
     def ledger_place(self) -> Place:
-        """What ASSAY_LEDGER names, or else the URL of ``[ledger]``; without these a file."""
-        named = _ledger_of_all()
+        """The ledger that ASSAY_LEDGER names, else the URL of ``[ledger]``, else its file."""
+        named = _ledger_from_environment()
         if named is not None:
             return named if is_url(named) else Path(named)
         file = self.config.ledger.path
@@ -191,37 +194,38 @@ class Folder:
 
     @property
     def ledger_is_named(self) -> bool:
-        """Whether ASSAY_LEDGER names it, so that it may not be the one that ``out/`` is of."""
-        return _ledger_of_all() is not None
+        """Whether ASSAY_LEDGER names the ledger, which may then be another than ``out/`` was made
+        from."""
+        return _ledger_from_environment() is not None
 
     def has_ledger(self) -> bool:
-        """Whether there is a ledger yet. Raises LedgerError where its server does not answer."""
+        """Whether the ledger exists yet. Raises LedgerError if its server does not answer."""
         return exists(self.ledger_place)
 
     def _entry(self, name: str) -> str:
         return f"{self.path / 'assay.toml'}: {name}"
 
     def open_ledger(self, *, create: bool = True) -> Ledger:
-        """The folder's ledger."""
+        """Open the folder's ledger."""
         return Ledger.open(self.ledger_place, create=create)
 
     def check_entries(self) -> None:
-        """Raises SettingsError for entries of ``[inputs]`` that no protocol reads; those that only
-        protocols of other folders read may stand there. A protocol that does not say what it reads
-        may read all."""
-        of = [registry.find_protocol(view.protocol).entries for view in self._views]
-        known = {name for names in of for name in names}
-        strangers = [name for name in self.config.inputs if name not in known]
-        if strangers and all(of):
+        """Raise SettingsError for entries of ``[inputs]`` that no protocol of Assay or of the
+        folder reads. Any entry is allowed if a protocol of the folder does not say what it
+        reads."""
+        entries = [registry.find_protocol(view.protocol).entries for view in self._views]
+        known = {name for names in entries for name in names}
+        unknown = [name for name in self.config.inputs if name not in known]
+        if unknown and all(entries):
             others = {one for name in registry.OWN for one in registry.find_protocol(name).entries}
-            wrong = [one for one in strangers if one not in others]
+            wrong = [one for one in unknown if one not in others]
             lines = [f"  {one}: {no_entry(one, known)}" for one in wrong[:MOST_TOLD]]
             if lines:
                 raise SettingsError("\n".join((self._entry("[inputs]"), *lines)))
 
     def input_files(self, name: str, *, required: bool = True) -> list[Path]:
-        """Files that an entry of ``[inputs]`` names, sorted; raises SettingsError where a
-        pattern matches nothing."""
+        """The files that an entry of ``[inputs]`` names, sorted. Raises SettingsError if a pattern
+        matches nothing."""
         entry = self.config.inputs.get(name)
         if entry is None:
             if required:
@@ -230,7 +234,7 @@ class Folder:
         files: dict[Path, None] = {}
         for pattern in [entry] if isinstance(entry, str) else entry:
             entry_name = self._entry(f"[inputs] {name}")
-            # What comes before the first wildcard, so that nothing else is searched.
+            # The folder before the first wildcard; its files are listed if nothing matches.
             start = re.split(r"[*?[]", pattern)[0]
             start = start[: start.rfind("/") + 1]
             place = path_inside(self.path, start, entry_name)
@@ -245,11 +249,11 @@ class Folder:
         return list(files)
 
     def require_no_input(self, path: Path, read: Iterable[Path] = ()) -> None:
-        """Raises SettingsError where a file that is to be written is what the folder is read from:
-        its assay.toml, what ``[inputs]`` names, or what else was ``read``."""
+        """Raise SettingsError if a file that is to be written is an input of the folder: its
+        assay.toml, a file that ``[inputs]`` names, or another that was ``read``."""
         found = {self.path / "assay.toml", *read}
         for name in self.config.inputs:
-            with suppress(SettingsError):  # of a pattern that matches nothing, nothing is lost
+            with suppress(SettingsError):  # a pattern that matches nothing names no file to lose
                 found.update(self.input_files(name))
         if path.resolve() in {one.resolve() for one in found}:
             why = "is what the evaluation is read from, and is not written over"
@@ -257,8 +261,8 @@ class Folder:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Prompt templates, those in ``prompts/`` of the folder first. Raises SettingsError for a
-        file there that would not be used."""
+        """Prompt templates; those in the folder's ``prompts/`` come first. Raises SettingsError for
+        a file there that would not be used."""
         own = self.path / "prompts"
         if not own.is_dir():
             return Renderer(None)
@@ -266,8 +270,8 @@ class Folder:
         return Renderer(own)
 
     def _foreign_templates(self) -> set[str] | None:
-        """Files of the templates of the folder's protocols that are not Assay's; None without
-        such."""
+        """Names of template files of the folder's protocols that are not part of Assay; None if it
+        has no such protocol."""
         foreign = [view for view in self._views if not registry.is_own(view.protocol)]
         names: set[str] = set()
         for view in foreign:
@@ -286,8 +290,8 @@ class Folder:
 
     def labeller_spec(self, task: AnyTask) -> str:
         """SPEC of the labeller for ``task``: its entry in ``[labellers]`` under the full name
-        (``r2c2.answer``) or the last part (``answer``), else the task's usual one or ``default``.
-        """
+        (``r2c2.answer``) or the last part (``answer``), else the task's usual labeller or
+        ``default``. Raises SettingsError if there is none."""
         if self.labeller is not None and not task.usual_labeller:
             return self.labeller
         entries = self.config.labellers
@@ -301,8 +305,8 @@ class Folder:
         )
 
     def make_labeller(self, spec: str, made: dict[str, Labeller] | None = None) -> Labeller:
-        """Make the labeller that ``spec`` names with the folder's settings. Those in ``made`` are
-        used again and new ones added, so that a model is loaded once."""
+        """Make the labeller that ``spec`` names, with the folder's settings. Labellers in ``made``
+        are reused and new ones added, so that a model is loaded once."""
         made = {} if made is None else made
         name = spec.strip()
         if name not in made:
@@ -317,12 +321,13 @@ class Folder:
     def labellers(
         self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
     ) -> dict[str, Labeller]:
-        """The labeller of each task, by the task's name. One SPEC is one labeller, so that a model
-        is loaded once. ``spec`` says whose it is where that is not :meth:`labeller_spec`."""
+        """The labeller of each task, by the task's name. Equal SPECs share one labeller, so that a
+        model is loaded once. ``spec`` gives the SPEC of a task in place of
+        :meth:`labeller_spec`."""
         made: dict[str, Labeller] = {}
-        return {one.name: self._of(one, spec, made) for one in tasks if not one.by_people}
+        return {one.name: self._labeller(one, spec, made) for one in tasks if not one.by_people}
 
-    def _of(
+    def _labeller(
         self, task: AnyTask, spec: Callable[[AnyTask], str] | None, made: dict[str, Labeller]
     ) -> Labeller:
         return for_task(self.make_labeller((spec or self.labeller_spec)(task), made), task)
@@ -330,15 +335,15 @@ class Folder:
     def labellers_for_scoring(
         self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
     ) -> tuple[dict[str, Labeller | None], list[str]]:
-        """As :meth:`labellers`, but a labeller that cannot be made becomes None with a warning:
+        """Like :meth:`labellers`, but a labeller that cannot be made becomes None with a warning:
         scoring needs to know who it is, not to ask it."""
         result: dict[str, Labeller | None] = {}
         made: dict[str, Labeller] = {}
         warnings: list[str] = []
-        _ = self.renderer  # a misspelt template is no matter of one labeller
+        _ = self.renderer  # a misspelt template is an error of the folder, not of a labeller
         for task in (one for one in tasks if not one.by_people):
             try:
-                result[task.name] = labeller = self._of(task, spec, made)
+                result[task.name] = labeller = self._labeller(task, spec, made)
                 _ = labeller.id
             except (SettingsError, PrerequisiteError) as error:
                 result[task.name] = None
@@ -346,7 +351,8 @@ class Folder:
         return result, warnings
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
-        """``[settings]`` read as the protocol's own model."""
+        """``[settings]`` as the protocol's own model. Raises SettingsError that names each wrong
+        entry."""
         try:
             return kind.model_validate(self.config.settings)
         except ValidationError as error:
@@ -357,7 +363,7 @@ class Folder:
 
 
 def relative_to(folder: Path, path: Path) -> str:
-    """A file's name as it should stand in manifests: relative to the folder."""
+    """A file's name for manifests: relative to the folder if it lies there, else its last part."""
     real = path.resolve()
     for place in (folder.absolute, folder.resolve):
         if real.is_relative_to(place()):
@@ -365,16 +371,16 @@ def relative_to(folder: Path, path: Path) -> str:
     return path.name
 
 
-def _ledger_of_all() -> str | None:
+def _ledger_from_environment() -> str | None:
     return os.environ.get(LEDGER_VARIABLE, "").strip() or None
 
 
 def _check_ledger(url: str) -> None:
-    """Raises SettingsError where the URL that a folder names holds a password, or would draw the
-    person's password and labels to a host that the person did not name."""
+    """Raise SettingsError if the ledger's URL in a folder contains a password, or would send the
+    user's password and labels to a host that the user did not name."""
     without_password(url)
-    for host in sorted(Address.of(url).hosts if _ledger_of_all() is None else ()):
-        # A port or a socket (a folder) of this machine may be another person's, too.
+    for host in sorted(Address.of(url).hosts if _ledger_from_environment() is None else ()):
+        # A port or a socket (a path) on this machine may also belong to another user.
         here = host.startswith("/") or is_this_machine(host)
         safe = here and "PGPASSWORD" not in os.environ
         if host and not (safe or is_trusted_host(host)):

@@ -24,31 +24,31 @@ def label_basis(result: Result) -> str:
     the rest``; on how many units people disagree, and what was given beside the ledger. Empty
     where there are no labels. Where runs have unequal shares of people's, what that means."""
     used = result.comparable.used
-    said = _in_words(used, by_people=result.by_people, lacking=result.lacking)
+    basis = _in_words(used, by_people=result.by_people, lacking=result.lacking)
     disputed = result.comparable.disputed
     differ = f"people disagree on {counted(disputed, 'unit')}" if disputed else ""
-    said = "; ".join(filter(None, (said, differ, result.comparable.findings.given)))
-    apart = uneven(used) if result.evened is None else result.uneven
+    basis = "; ".join(filter(None, (basis, differ, result.comparable.findings.given)))
+    uneven = uneven_shares(used) if result.evened is None else result.uneven
     shares = "; ".join(
-        f"{result.task_titles.get(task, task).split(':')[0]}: {_extremes(of)}"
-        for task, of in apart.items()
+        f"{result.task_titles.get(task, task).split(':')[0]}: {_extremes(by_run)}"
+        for task, by_run in uneven.items()
     )
     if result.evened is not None:
         return (
-            f"{said}. People labelled more of some runs than of others ({shares}), so for those "
+            f"{basis}. People labelled more of some runs than of others ({shares}), so for those "
             "tasks only the judge's labels count, for all runs. Scores by both, which do not "
             f"compare runs, are in {result.out}. 'assay draw' and 'assay trust' correct all runs"
         )
-    if apart:
+    if uneven:
         return (
-            f"{said}. People labelled more of some runs than of others ({shares}), so more of the "
+            f"{basis}. People labelled more of some runs than of others ({shares}), so more of the "
             "judge's errors remain in some runs and their order may be wrong; --policy machine "
             "treats all runs alike"
         )
-    return said
+    return basis
 
 
-def uneven(used: UsedLabels) -> dict[str, dict[str, float]]:
+def uneven_shares(used: UsedLabels) -> dict[str, dict[str, float]]:
     """The tasks of which people labelled more for some runs than for others: each run's share."""
     shares = {
         task: {run: human / every for run, (every, human) in runs.items()}

@@ -1,4 +1,4 @@
-"""The labels that a protocol's scores rest on: had by content, counted, and remembered."""
+"""The labels that a protocol's scores rest on: looked up by content, counted, and remembered."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-_AT_ONCE = 4096  # units whose contents are held while their labels are looked up
+_BLOCK = 4096  # units whose contents are held while their labels are looked up
 
 
 Asked = Iterable[tuple[UnitContent, Place]]
-"""What a row of units is about, and where the label of each is used."""
+"""The content of each of many units, with the place where its label is used."""
 
 
 def requests_of(task: AnyTask, asked: Asked) -> Iterator[Request]:
-    """One request a unit (equal ones are asked once)."""
+    """Yield one request for each unit. (The engine asks equal ones once.)"""
     for content, place in asked:
         yield Request(task, task.unit.model_validate(content), topic=place.topic)
 
 
 class LookedUp(NamedTuple):
-    """Units, the places of their oldest labels, and the labels that count."""
+    """Units with the places of their oldest labels in the ledger's columns, and the labels that
+    count."""
 
     units: Sequence[bytes]
     first: Places
@@ -48,9 +49,12 @@ class LookedUp(NamedTuple):
 
 @dataclass
 class LabelBook:
-    """Labels by what they are about. It remembers which were given out and where they were used,
-    and counts those that were wanted and are not there. ``by_unit`` are all labels, and which of
-    them counts; None is an evaluation without any (there is no ledger yet)."""
+    """Labels by the content that they are about.
+
+    The book remembers which labels were used and where, and counts those that were wanted and are
+    missing or failed. ``by_unit`` holds all labels and knows which of them counts; it is None if
+    there is no ledger yet.
+    """
 
     by_unit: UnitLabels | None
     used: UsedLabels = field(default_factory=UsedLabels, init=False)
@@ -73,9 +77,9 @@ class LabelBook:
         strict: frozenset[str] = frozenset(),
         whole: bool = False,
     ) -> LabelBook:
-        """The labels of ``tasks`` in the ledger. Those in ``asked_as`` are asked under another
-        task, those in ``strict`` under none (:class:`assay.protocols.unit_labels.UnitLabels`). With
-        ``whole`` labels are had with all that a report shows of them."""
+        """Open the labels of ``tasks`` in the ledger. ``asked_as`` and ``strict`` name tasks as in
+        :class:`assay.protocols.unit_labels.UnitLabels`. With ``whole``, labels have everything that
+        a report shows of them."""
         if ledger is None:
             return cls(None)
         kind = WholeUnitLabels if whole else UnitLabels
@@ -83,7 +87,7 @@ class LabelBook:
 
     @property
     def is_whole(self) -> bool:
-        """Whether labels are had with all that a report shows of them."""
+        """Whether labels have everything that a report shows of them."""
         return isinstance(self.by_unit, WholeUnitLabels)
 
     def find(
@@ -94,9 +98,9 @@ class LabelBook:
         before: int | None = None,
         still: bool = False,
     ) -> Label | None:
-        """The label of a unit that counts, which may be a failed one; nothing is counted. The one
-        that counted when the label with the number ``before`` was not there yet, or ``still``
-        does."""
+        """The label that counts for a unit, which may be a failed one. Nothing is counted. With
+        ``before``, only labels with lower numbers are considered; ``still`` says that the label
+        found counts to this day, so that people's disagreement on it is recorded."""
         own = self.by_unit
         return None if own is None else own.choose(task, _content(unit), before, still=still)
 
@@ -107,8 +111,8 @@ class LabelBook:
     def machine_label(
         self, task: AnyTask, unit: Unit | UnitContent, who: LabellerId | None = None
     ) -> Label | None:
-        """The usable label of a unit by a machine, the evaluation's own unless another is named,
-        that counts where people's are left out."""
+        """The usable label by a machine that would count for a unit without people's labels. The
+        machine is the evaluation's own unless ``who`` names another."""
         return (
             None if self.by_unit is None else self.by_unit.machine_label(task, _content(unit), who)
         )
@@ -118,7 +122,7 @@ class LabelBook:
         return self.by_unit is None or self.by_unit.policy.counts_machine(task.name)
 
     def choose(self, task: AnyTask, labels: Sequence[Label]) -> Label | None:
-        """The one of some labels, oldest first, that counts under the policy."""
+        """The one of ``labels``, oldest first, that counts under the policy."""
         own = self.by_unit
         return None if own is None else choose(labels, own.policy, own.configured[task.name])
 
@@ -127,7 +131,8 @@ class LabelBook:
         return self.by_unit is not None and task.name in self.by_unit.ledger.judged_by_people()
 
     def answered_by_people(self, task: AnyTask) -> bool:
-        """The same, also under one that tells its verdict."""
+        """Whether any person ever labelled anything under a task, or under one that implies its
+        verdict."""
         return self.by_unit is not None and self.by_unit.answered_by_people(task)
 
     @property
@@ -136,13 +141,13 @@ class LabelBook:
         return self.by_unit is not None and self.by_unit.by_people
 
     def under(self, policy: str) -> LabelBook:
-        """The same labels under another policy, nothing counted yet."""
+        """The same labels under another policy, with nothing counted yet."""
         own = self.by_unit
         return LabelBook(own and own.with_policy(own.policy.under(policy)))
 
     def expects(self, task: AnyTask) -> bool:
-        """Whether the policy counts labels of somebody who is asked for a task: with ``only:``
-        perhaps nobody."""
+        """Whether the policy counts labels of the labeller that a task is asked of. Under ``only:``
+        it may not."""
         if self.by_unit is None or self.by_unit.policy.only is None:
             return True
         own = self.by_unit.configured[task.name]
@@ -151,13 +156,13 @@ class LabelBook:
     def verdict(
         self, task: AnyTask, unit: Unit | UnitContent, place: Place | str
     ) -> Mapping[str, Any] | None:
-        """The verdict on a unit, or None where there is no usable label (which is counted).
-        ``place`` says where it is used: run, topic and position, or all in one text."""
+        """The verdict on a unit, or None if there is no usable label (which is counted). ``place``
+        says where it is used: run, topic and position, or everything in one text."""
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
 
     def label(self, task: AnyTask, unit: Unit | UnitContent, place: Place | str) -> Label | None:
-        """As :meth:`verdict`, but the whole label, which may be a failed one."""
+        """Like :meth:`verdict`, but returns the whole label, which may be a failed one."""
         content = _content(unit)
         label = self.find(task, content)
         self.count(task, content, label)
@@ -168,22 +173,23 @@ class LabelBook:
     def of_each_person(
         self, task: AnyTask, asked: Sequence[tuple[UnitContent, Place]]
     ) -> list[tuple[int, Mapping[str, Any]]]:
-        """What each person who counts says of something that is ``asked`` in one or more ways: the
-        verdicts, each with which of them it is of, noted and counted."""
+        """The verdict of every person who counts on something that is ``asked`` in one or more
+        forms. Each comes with the index of the form that it answers. The labels are noted and
+        counted."""
         if self.by_unit is None:
             return []
         histories = [self.history(task, unit) for unit, _ in asked]
-        of_which = {one.rowid: at for at, labels in enumerate(histories) for one in labels}
+        form_of = {one.rowid: form for form, labels in enumerate(histories) for one in labels}
         given = sorted(chain.from_iterable(histories), key=lambda one: one.rowid)
-        found = []
-        said = of_each_person(given, self.by_unit.policy)
-        self.used.beside.update(label.rowid for label in said[1:])
-        for label in said:
-            unit, place = asked[of_which[label.rowid]]
+        verdicts = []
+        counting = of_each_person(given, self.by_unit.policy)
+        self.used.beside.update(label.rowid for label in counting[1:])
+        for label in counting:
+            unit, place = asked[form_of[label.rowid]]
             self.count(task, unit, label)
             self.note(label, place)
-            found.append((of_which[label.rowid], label.verdict or {}))
-        return found
+            verdicts.append((form_of[label.rowid], label.verdict or {}))
+        return verdicts
 
     def in_both_orders(
         self,
@@ -192,10 +198,13 @@ class LabelBook:
         *,
         count: bool = True,
     ) -> tuple[list[tuple[int, Label, Mapping[str, Any]]], bool]:
-        """The usable labels of two things beside each other, each with which of the ``orders`` it
-        is of and its verdict, and whether one is wanted that is missing or failed. Who judged them
-        in one order is a person: then no other is wanted, as nobody judges the same two things
-        twice. With ``count`` the labels that count, and those that are missing, are noted."""
+        """Compare two things in both orders: the usable labels, and whether a needed label is
+        missing or failed.
+
+        Each label comes with the index of its order in ``orders`` and its verdict. If a person
+        judged one order the other is not needed, as nobody judges the same two things twice. With
+        ``count``, the labels that count and those that are missing are noted.
+        """
         found = [self.find(task, unit) for unit, _ in orders]
         by_people = [
             at
@@ -216,17 +225,18 @@ class LabelBook:
         return usable, len(usable) < len(wanted)
 
     def judged_by_machine(self, task: AnyTask, unit: Unit | UnitContent) -> bool:
-        """Whether a machine told which of two things is better in one order, and so is asked in
-        the other, too; a person is not."""
+        """Whether a machine compared two things in one order, so that it is asked the other order,
+        too. A person is not."""
         label = self.find(task, unit)
         return label is not None and label.verdict is not None and not label.labeller.is_human
 
     def labels(self, task: AnyTask, asked: Asked, given: Bools | None = None) -> CountedLabels:
-        """As :meth:`label`, of a row of units. Of those that the inputs have a label of (``given``)
-        none but a person's is wanted here: a machine's is had, and neither noted nor counted."""
+        """Like :meth:`label`, for many units at once. ``given`` marks units of which the inputs
+        have a label: there only a person's label is wanted, and a machine's is returned but neither
+        noted nor counted."""
         row, noted, remaining = self.row(), self.places(), iter(asked)
         used = row if given is None else self.row()
-        while some := list(islice(remaining, _AT_ONCE)):
+        while some := list(islice(remaining, _BLOCK)):
             contents, places = zip(*some, strict=True)
             found = self.look_up(task, contents)
             begin, wanted = len(row), None
@@ -240,7 +250,7 @@ class LabelBook:
         return row[:]
 
     def look_up(self, task: AnyTask, some: Sequence[UnitContent]) -> LookedUp:
-        """The labels of some units, as :meth:`find` has them."""
+        """The labels of some units, chosen as by :meth:`find`."""
         units = unit_digests(task.name, some)
         first = places = np.full(len(some), NONE, np.int64)
         others: dict[int, Label] = {}
@@ -256,16 +266,16 @@ class LabelBook:
         return LookedUp(units, first, CountedLabels(self.by_unit, places, others))
 
     def count_all(self, task: AnyTask, found: LookedUp, *, of: Bools | None = None) -> None:
-        """Count units that labels were wanted of, each once, and what was found; ``of`` some of the
-        row alone."""
+        """Count the units of which labels were wanted, each once, and whether these are missing or
+        failed. ``of`` marks the ones to count; None counts all."""
         which = np.arange(len(found.units)) if of is None else np.flatnonzero(of)
         new = which[self._new(found.first[which], [found.units[at] for at in which.tolist()])]
         missing, failed = ~found.labels.present[new], found.labels.failed[new]
         self.add(task, len(new), int(missing.sum()), int(failed.sum()))
 
     def _new(self, first: Places, units: Sequence[bytes]) -> Places:
-        """Which of some units were not counted before, and are from now on; ``first`` are the
-        places of their oldest labels."""
+        """The indexes of units that were not counted before. From now on they are. ``first`` are
+        the places of their oldest labels."""
         held = np.flatnonzero(first >= 0)
         new = [held[self._seen.new(first[held])]]
         for at in np.flatnonzero(first < 0).tolist():
@@ -274,7 +284,7 @@ class LabelBook:
         return np.concatenate(new)
 
     def _is_new(self, first: int, unit: bytes) -> bool:
-        """The same of one unit."""
+        """Like :meth:`_new`, for one unit."""
         if first >= 0:
             return self._seen.add(first)
         before = len(self._unlabelled)
@@ -282,22 +292,22 @@ class LabelBook:
         return len(self._unlabelled) > before
 
     def count(self, task: AnyTask, unit: Unit | UnitContent, label: Label | None) -> None:
-        """Count a unit that a label was wanted of, and what was found."""
+        """Count a unit of which a label was wanted, and whether that is missing or failed."""
         identity = unit_hash(task.name, _content(unit)) if label is None else label.unit
         first = NONE if self.by_unit is None else self.by_unit.columns.place(identity)
         if self._is_new(first, bytes.fromhex(identity)):
             self.add(task, 1, label is None, label is not None and label.verdict is None)
 
     def add(self, task: AnyTask, asked: int, missing: int, failed: int) -> None:
-        """Count units of a task that labels were wanted of, how many of these are not there and how
-        many failed."""
+        """Add to the counts of a task: how many units labels were wanted of, and how many of these
+        labels are missing or failed."""
         pairs = ((self.asked, asked), (self.missing, missing), (self.failed, failed))
         for counts, number in pairs:
             if number:
                 counts[task.name] += number
 
     def uncalibrated(self) -> list[str]:
-        """A sentence for each labeller whose labels say that they were not fitted on people's
+        """A warning for each labeller whose labels say that it was not calibrated on people's
         labels of this kind, with the tasks."""
         found: dict[str, dict[str, int]] = {}
         for (task, name, baseline), count in self.used.count(
@@ -312,20 +322,20 @@ class LabelBook:
         ]
 
     def note(self, label: Label, place: Place | str) -> None:
-        """Remember a label that was had from elsewhere as one that counts."""
+        """Record a label that was looked up elsewhere as one that counts."""
         where = place if isinstance(place, Place) else Place(position=place)
         self.used.note(label, where, self.by_unit)
 
     def row(self) -> LabelRow:
-        """A row that such labels can be put into."""
+        """An empty row for such labels."""
         return LabelRow(self.by_unit, self.used.scratch)
 
     def places(self) -> PlaceColumns:
-        """Places for such a row."""
+        """Empty columns for the places of such a row."""
         return PlaceColumns(scratch=self.used.scratch)
 
     def note_all(self, labels: Places, at: PlaceColumns) -> None:
-        """The same of many, by their places among the ledger's columns."""
+        """Record many such labels, given by their places in the ledger's columns."""
         if self.by_unit is not None:
             others = self.by_unit.fetch_labels(labels)
             row = self.row()

@@ -1,5 +1,5 @@
-"""What an evaluation under any protocol came to: plain frozen values that files and reports are
-made from."""
+"""Results of an evaluation under any protocol: plain frozen values from which files and reports are
+made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RETRY = (
     "--retry-failed asks again, which helps where a reply was unusable. Texts that a judge does "
     "not read need people or another labeller."
 )
-"""What helps where labels failed, beside people."""
+"""What helps with failed labels, apart from people's labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Unlabelled:
 
 
 class ResampledScores(ABC):
-    """Scores that are no means over topics, but computed anew of each draw of topics. Protocols
-    give it as the ``detail`` of their findings."""
+    """Scores that are not means over topics but are computed anew for each resample of topics.
+    Protocols return it as the ``detail`` of their findings."""
 
     measure: ClassVar[str]
-    """The measure whose scores these are."""
+    """The measure that the scores are of."""
 
     @abstractmethod
     def scored_topics(self) -> list[str]:
@@ -47,28 +47,32 @@ class ResampledScores(ABC):
 
     @abstractmethod
     def resampled(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
-        """The scores of some runs in resamples of some topics, B × runs, NaN where there are none;
-        ``weights`` are B × topics, how often each topic was drawn."""
+        """The scores of some runs in resamples of some topics, as an array B × runs with NaN for
+        undefined scores. ``weights`` is B × topics: how often each topic was drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What a protocol computes from its inputs and labels.
 
-    ``boards`` say how ``scores`` are shown. ``facts`` head the report, after the sentences
-    ``lede``; ``nothing`` is said where nothing is missing. ``gaps`` are added to those of the
-    labels, which the machinery counts; one of nothing is not shown. ``files`` are the protocol's
-    own results by name under ``out/``, ``packed`` names compressed ones and what they are made of,
-    ``commands`` give scores again from these, where they lie,
-    ``ranked`` are the rankings that files are written of; ``more_scores`` are further tables of
-    scores by name (``scores_NAME.csv``). Made where they are wanted are ``by_category``, the scores
-    over the topics of each category (None where topics have none), ``parts``, its sections of the
-    report, and ``document``, what ``--json`` adds. ``detail`` is what the protocol itself makes of
-    its findings. ``unlabelled`` says what has no usable label where that
-    is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
-    stand on beside the settings, such as who split answers into claims: scores on other grounds are
-    not compared (``assay gate``). ``given`` says which labels are among the inputs, and whose.
-    ``topic_texts`` are the texts of topics, as far as they are known.
+    ``boards`` define the leaderboards of ``scores``. The report begins with the sentences of
+    ``lede`` and the ``facts``; it shows ``nothing`` if nothing is missing. ``gaps`` are added to
+    the gaps in labels, which are counted for every protocol; a gap with the count 0 is not shown.
+    ``unlabelled`` is given if a protocol counts what has no usable label in units other than
+    labels; its ``gaps`` are then all that is shown.
+
+    ``files`` are the protocol's own results by name under ``out/``, and ``packed`` maps names of
+    gzipped copies to what they are made from. ``commands`` reproduce scores from these files.
+    ``ranked`` are rankings to write run files and qrels of. ``more_scores`` are further tables of
+    scores by name (``scores_NAME.csv``).
+
+    Computed on demand are ``by_category``, the scores over the topics of each category (None if
+    topics have none), ``parts``, the protocol's own sections of the report, and ``document``, what
+    ``--json`` adds. ``detail`` is for the protocol's own use.
+
+    ``grounds`` are what scores rest on beside the settings, such as who split answers into claims;
+    scores on different grounds are not compared (``assay gate``). ``given`` says which labels are
+    among the inputs, and whose. ``topic_texts`` are the texts of topics as far as they are known.
     """
 
     topics: Sequence[str]
@@ -98,16 +102,16 @@ class Findings:
 
 @dataclass(frozen=True)
 class Result:
-    """An evaluation's findings with what they rest on.
+    """Findings with what they rest on.
 
-    ``models`` counts, for each task, the labels that counted by the model that the server named.
-    ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
-    that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
-    whether people labelled anything here, whether that counts or not, ``disputed`` of how many
-    units those who count say different things, ``out`` where the report says
-    that its files are. ``beside`` sets people's labels beside the machine's, while the ledger is
-    open. Where people labelled more of some runs than of others, ``uneven`` has the
-    shares by task and run, and ``evened`` is what comes of the machine's labels there.
+    By task, ``asked`` counts the units of which scoring wanted a label, ``missing`` those that have
+    none yet, ``failed`` those whose labeller's reply was unusable, and ``models`` the labels that
+    counted, by the model that the server named. ``by_people`` says whether people labelled anything
+    here, whether it counts or not, and ``disputed`` on how many units the people who count
+    disagree. ``beside`` compares people's labels with the machine's; call it while the ledger is
+    open. If people labelled more of some runs than of others, ``uneven`` has their shares by task
+    and run, and ``evened`` is the result in which only the machine's labels count for these tasks.
+    ``out`` is where the report says that its files are.
     """
 
     protocol: str
@@ -135,16 +139,16 @@ class Result:
 
     @property
     def comparable(self) -> Result:
-        """The result whose scores may be set beside each other: in which no run's labels are
-        people's to a larger share than another's, where that can be had."""
+        """The result by whose scores runs may be compared: ``evened`` if people labelled more of
+        some runs than of others and there is one, else the result itself."""
         return self.evened or self
 
     @property
     def lacking(self) -> int:
-        """How many units have no usable label."""
+        """The number of units without a usable label."""
         return sum(self.missing.values()) + sum(self.failed.values())
 
     @property
     def unlabelled(self) -> Unlabelled:
-        """What has no usable label, as the protocol tells it."""
+        """What has no usable label, as the protocol counts it."""
         return self.findings.unlabelled or Unlabelled(self.lacking)

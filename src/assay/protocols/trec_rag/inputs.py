@@ -168,8 +168,8 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     texts = {one.id: one.text for one in listed} if listed else None
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
     pooled = reading.runs("r_runs", read_trec_run)
-    r_runs = pooled | reading.runs("late_runs", read_trec_run, beside=pooled)
-    pooled |= reading.runs("withdrawn_runs", read_trec_run, beside=r_runs)
+    r_runs = pooled | reading.runs("late_runs", read_trec_run, other_runs=pooled)
+    pooled |= reading.runs("withdrawn_runs", read_trec_run, other_runs=r_runs)
     read_run = partial(read_answers, topics=texts, limits=False)
     answers = reading.runs("rag_runs", read_run)
     rj_runs = reading.runs("rj_runs", read_judgment_run)
