@@ -60,7 +60,7 @@ def answered_elsewhere(
         for key, labels in _labels_elsewhere(ledger, labeller, requests).items()
         if any(
             label.status is Status.OK
-            and source.told(label, requests[key].task, requests[key].unit_hash) is not None
+            and source.derive(label, requests[key].task, requests[key].unit_hash) is not None
             for source, label in labels
         )
     }

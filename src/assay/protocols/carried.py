@@ -1,8 +1,8 @@
-"""Labels that go with what they were given for when other labels change what that is.
+"""Labels that still count for a unit whose content has changed because other labels changed.
 
-What is asked of an answer may hang on labels given before it: it is judged beside those of its
-nuggets that are entailed. Where a person changes one of these the question changes, and what was
-said under the former one still stands until somebody is asked again.
+What is asked about an answer may depend on labels given before: it is judged beside those of its
+nuggets that are entailed. If a person changes one of these, the question changes, and what was said
+on the former question still stands until it is asked again.
 """
 
 from __future__ import annotations
@@ -26,45 +26,47 @@ def carried(
     parts: Sequence[tuple[AnyTask, UnitContent]],
     unit_beside: Callable[[Sequence[Label]], UnitContent],
 ) -> tuple[Label, Sequence[Label]] | None:
-    """The label of ``task`` that counted before labels of ``parts`` (task, unit) changed its unit
-    to what it is now, with the labels of the parts as they were then; ``unit_beside`` makes a unit
-    from these.
+    """The label that counted before new labels of ``parts`` (task, unit) changed the unit of
+    ``task`` to what it is now, with the labels of the parts as they were then. ``unit_beside``
+    makes the unit from labels of the parts.
 
-    Only what counted here already is carried on: a label that was given to a former unit after
-    that had ceased to be the unit is about something else that has it.
+    Only a label that counted here already is carried over. One given to a former unit later was
+    meant for something else with the same content.
     """
     histories = [book.history(*part) for part in parts]
     if all(len(labels) < 2 for labels in histories):
         return None
-    of_parts = [_counted(book, part, labels) for part, labels in zip(parts, histories, strict=True)]
+    counted_at = [
+        _counted_at(book, part, labels) for part, labels in zip(parts, histories, strict=True)
+    ]
     now = unit_hash(task.name, unit)
-    given: dict[str, tuple[Sequence[Label], UnitContent, int]] = {}
-    found: list[Label] = []
+    former_units: dict[str, tuple[Sequence[Label], UnitContent, int]] = {}
+    candidates: list[Label] = []
     for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
-        said = [label for counted in of_parts if (label := counted(end)) is not None]
-        # Then there was no unit: not all parts had a label yet, or people disagreed on one.
-        if len(said) < len(parts):
+        then = [label for counted in counted_at if (label := counted(end)) is not None]
+        # There was no unit then: a part had no label yet, or people disagreed on it.
+        if len(then) < len(parts):
             continue
-        former = unit_beside(said)
+        former = unit_beside(then)
         identity = unit_hash(task.name, former)
-        if identity != now and identity not in given:
+        if identity != now and identity not in former_units:
             label = book.find(task, former, before=end)
             if label is not None and label.verdict is not None:
-                given[identity] = said, former, end
-                found.append(label)
-    chosen = book.choose(task, sorted(found, key=lambda label: label.rowid))
+                former_units[identity] = then, former, end
+                candidates.append(label)
+    chosen = book.choose(task, sorted(candidates, key=lambda label: label.rowid))
     if chosen is None:
         return None
-    beside, former, end = given[chosen.unit]
-    book.find(task, former, before=end, still=True)
-    return chosen, beside
+    then, former, end = former_units[chosen.unit]
+    book.find(task, former, before=end, still=True)  # records whether people disagree on it
+    return chosen, then
 
 
-def _counted(
+def _counted_at(
     book: LabelBook, part: tuple[AnyTask, UnitContent], history: Sequence[Label]
 ) -> Callable[[int], Label | None]:
-    """Which label of a part counted when that with a number was not there yet. That changes where
-    the part got a label, and is looked up once for each of these times."""
+    """A function that gives the label of a part that counted when the label with a given number was
+    not there yet. That changes only when the part gets a label, so each state is looked up once."""
     rowids = [label.rowid for label in history]
 
     @cache
@@ -75,8 +77,8 @@ def _counted(
 
 
 def may_have_several(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:
-    """Which of some units of a task may have more than one label: without one that has, nothing
-    was ever carried on."""
+    """Which of some units of a task may have more than one label. Nothing is ever carried over for
+    the others."""
     if book.by_unit is None:
         return np.zeros(len(units.first), np.bool_)
     return book.by_unit.may_have_several(task, units.first)

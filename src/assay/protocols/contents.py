@@ -1,4 +1,5 @@
-"""What a run was asked and handed in, by topic: whether two evaluations are about the same."""
+"""What a run was asked and handed in, topic by topic, to tell whether two evaluations are
+comparable."""
 
 from __future__ import annotations
 
@@ -12,9 +13,12 @@ from assay.tasks.base import canonical
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A topic as one run has it; ``answer`` and ``passages`` are plain JSON, None where the run has
-    none. Topics of one ``session`` (turns of a conversation) are no independent ones. ``lines`` are
-    what people read of the answer; a passage is a text, or an id with its text or None."""
+    """A topic of one run.
+
+    ``answer`` and ``passages`` are plain JSON, None if the run has none; a passage is a text, or an
+    id with its text or None. ``lines`` are the answer as people read it. Topics of the same
+    ``session`` (turns of a conversation) are not independent.
+    """
 
     question: str
     references: Sequence[str] = ()
@@ -26,7 +30,7 @@ class Content:
 
 
 def cited(text: str, citations: Iterable[object]) -> str:
-    """A line of an answer with what it cites."""
+    """A line of an answer, with its citations in brackets."""
     marks = ", ".join(map(str, citations))
     return f"{text} [{marks}]" if marks else text
 

@@ -1,4 +1,4 @@
-"""Labels that count for many units at once, as places among the ledger's columns."""
+"""The labels that count for many units at once, as places in the ledger's columns."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-_AT_ONCE = 4096  # labels that are looked at together
+_BLOCK = 4096  # labels that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
 class CountedLabels(Sequence[Label | None]):
-    """The label that counts for each of a row of units, None where there is none. A label is made
-    when it is looked at; ``map`` and ``failed`` look at none.
+    """The label that counts for each of a row of units, None if there is none.
 
-    ``places`` are those of labels among the columns of ``by_unit``, −1 where there is none;
-    ``others`` has by number in the row those labels that are no column's: what a label of another
-    task tells, and all where they are had whole.
+    A label is only made when it is accessed; ``map`` and ``failed`` make none. ``places`` are
+    places in the columns of ``by_unit``, −1 if there is none. ``others`` has, by index in the row,
+    the labels that are in no column: those derived from other tasks, and all labels if they are
+    read whole.
     """
 
     by_unit: UnitLabels | None
@@ -38,19 +38,20 @@ class CountedLabels(Sequence[Label | None]):
     others: Mapping[int, Label] = field(default_factory=dict)
 
     def without(self, which: Bools) -> CountedLabels:
-        """The same with no label in some places of the row."""
+        """A copy without the labels that ``which`` marks."""
         others = {at: label for at, label in self.others.items() if not which[at]}
         return CountedLabels(self.by_unit, np.where(which, NONE, self.places), others)
 
     def spread(self, which: Bools) -> CountedLabels:
-        """The same in the places ``which`` of a longer row, in whose others there is no label."""
+        """The labels in a longer row: at the positions that ``which`` marks, with None at all
+        others."""
         at = np.flatnonzero(which)
         places = np.full(len(which), NONE, np.int64)
         places[at] = self.places
         return CountedLabels(self.by_unit, places, {int(at[n]): o for n, o in self.others.items()})
 
     def replaced(self, by: Mapping[int, Label]) -> CountedLabels:
-        """The same with other labels in some places of the row."""
+        """A copy with other labels at some indexes of the row."""
         if not by:
             return self
         places = self.places.astype(np.int64)
@@ -80,8 +81,8 @@ class CountedLabels(Sequence[Label | None]):
         return self.others.get(at)
 
     def __iter__(self) -> Iterator[Label | None]:
-        for begin in range(0, len(self), _AT_ONCE):
-            places = self.places[begin : begin + _AT_ONCE]
+        for begin in range(0, len(self), _BLOCK):
+            places = self.places[begin : begin + _BLOCK]
             held = places[places >= 0]
             found: Iterator[Label] = iter(())
             if self.by_unit is not None and len(held):
@@ -91,36 +92,36 @@ class CountedLabels(Sequence[Label | None]):
 
     @property
     def in_columns(self) -> Integers:
-        """Which of the row are among the columns."""
+        """The indexes of the labels that are in the columns."""
         return np.flatnonzero(self.places >= 0).astype(np.int64)
 
     def map(self, value: Callable[[Mapping[str, Any]], float]) -> Floats:
-        """What ``value`` is of each verdict; NaN where there is none, or no label. It is asked once
-        for verdicts that are alike."""
+        """``value`` of each verdict; NaN if there is no verdict, or ``value`` is None. It is called
+        once for equal verdicts."""
         found = np.full(len(self), np.nan)
         for which, values, each in self._verdicts(value):
             found[which] = np.array(values, np.float64)[each]  # None becomes NaN
         return found
 
     def each(self, value: Callable[[Mapping[str, Any]], V]) -> list[V | None]:
-        """The same as a list of whatever ``value`` gives; None where there is no verdict."""
+        """Like :meth:`map`, for values of any type; None if there is no verdict."""
         found = np.full(len(self), None, object)
         for which, values, each in self._verdicts(value):
             found[which] = np.fromiter(values, object, len(values))[each]
-        said: list[V | None] = found.tolist()
-        return said
+        values_of_row: list[V | None] = found.tolist()
+        return values_of_row
 
     def _verdicts(
         self, value: Callable[[Mapping[str, Any]], V]
     ) -> Iterator[tuple[Integers, list[V | None], Integers]]:
-        """As :meth:`assay.ledger.columns.Columns.verdicts`, of the row."""
+        """Like :meth:`assay.ledger.columns.Columns.verdicts`, for the row."""
         held = self.in_columns
         if self.by_unit is not None and len(held):
             for which, values, each in self.by_unit.columns.verdicts(self.places[held], value):
                 yield held[which], values, each
         for number, label in self.others.items():
-            said = None if label.verdict is None else value(label.verdict)
-            yield np.array([number]), [said], np.array([0])
+            own = None if label.verdict is None else value(label.verdict)
+            yield np.array([number]), [own], np.array([0])
 
     @property
     def present(self) -> Bools:
@@ -153,8 +154,8 @@ class CountedLabels(Sequence[Label | None]):
         return found
 
     def by_kind(self) -> Iterator[tuple[Label, Integers]]:
-        """Labels that are alike in task, labeller and detail: one of them, and where all are in the
-        row."""
+        """Group labels of the same task, labeller and detail. Yields one label of each group, and
+        the indexes of all."""
         held = self.in_columns
         if self.by_unit is not None and len(held):
             for label, group in self.by_unit.columns.by_kind(self.places[held]):
@@ -163,7 +164,7 @@ class CountedLabels(Sequence[Label | None]):
             yield label, np.array([number])
 
     def numbers(self, which: Integers) -> Integers:
-        """The numbers in the ledger of those labels of the row."""
+        """The numbers in the ledger of the labels at some indexes."""
         found = self.places[which].astype(np.int64)
         held = found >= 0
         if self.by_unit is not None:
@@ -174,8 +175,8 @@ class CountedLabels(Sequence[Label | None]):
 
 
 class LabelRow(Sequence[Label | None]):
-    """A row of labels that grows. Of those that are held by the columns of ``by_unit`` only the
-    place there is held, in ``scratch``; a slice of the row is had in memory."""
+    """A growing row of labels. Only the places of labels in the columns of ``by_unit`` are kept, in
+    ``scratch``; slices of the row are in memory."""
 
     def __init__(self, by_unit: UnitLabels | None, scratch: Scratch) -> None:
         self.by_unit = by_unit
@@ -186,14 +187,14 @@ class LabelRow(Sequence[Label | None]):
         return len(self._places)
 
     def add(self, label: Label | None) -> None:
-        """Add a label behind the others."""
+        """Append a label."""
         place = NONE if self.by_unit is None else self.by_unit.place(label)
         if label is not None and place == NONE:
             self._others[len(self._places)] = label
         self._places.append(place)
 
     def extend(self, labels: CountedLabels) -> None:
-        """Add labels of the same evaluation."""
+        """Append labels of the same evaluation."""
         self._others.update((len(self) + at, label) for at, label in labels.others.items())
         self._places.extend(labels.places.astype(np.int64).tobytes())
 
@@ -214,28 +215,28 @@ class LabelRow(Sequence[Label | None]):
         some = range(start, stop) if self._others else ()
         others = {at - start: self._others[at] for at in some if at in self._others}
         places = np.frombuffer(self._places.slice(start, stop), np.int64)
-        # Without a label nothing is asked of the columns, whose ledger may be closed by now.
+        # The ledger of the columns may be closed by now, so a row without labels does not use it.
         by_unit = self.by_unit if (places >= 0).any() else None
-        kind = np.min_scalar_type(-int(places.max(initial=0)) - 1)  # as narrow as they allow
+        kind = np.min_scalar_type(-int(places.max(initial=0)) - 1)  # the narrowest that holds them
         return CountedLabels(by_unit, places.astype(kind), others)
 
     def __iter__(self) -> Iterator[Label | None]:
-        for begin in range(0, len(self), _AT_ONCE):
-            yield from self[begin : begin + _AT_ONCE]
+        for begin in range(0, len(self), _BLOCK):
+            yield from self[begin : begin + _BLOCK]
 
 
 class SeenNumbers:
-    """Whole numbers that were met before, a bit each."""
+    """A set of whole numbers, stored as one bit each."""
 
     def __init__(self) -> None:
         self._bits = np.zeros(1024, np.uint8)
 
     def new(self, numbers: Integers) -> Integers:
-        """Where those stand that are met for the first time."""
+        """Add numbers, and return the indexes of those that are new."""
         some, at = np.unique(numbers, return_index=True)
         if not len(some):
             return at
-        # (They ascend: those of a byte are neighbours.)
+        # They are sorted, so numbers in the same byte are adjacent.
         bytes_, bits = some >> 3, (1 << (some & 7)).astype(np.uint8)
         self._make_room(int(bytes_[-1]))
         found: Integers = at[self._bits[bytes_] & bits == 0]
@@ -244,7 +245,7 @@ class SeenNumbers:
         return found
 
     def add(self, number: int) -> bool:
-        """Whether one number is met for the first time."""
+        """Add a number, and return whether it is new."""
         byte, bit = number >> 3, 1 << (number & 7)
         self._make_room(byte)
         before = int(self._bits[byte])

@@ -28,7 +28,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of
 from assay.protocols.people import Overlap, overlaps
-from assay.protocols.record import PlacesUsed, models_of, renamed, require_asked, write_out
+from assay.protocols.record import PlacesUsed, model_warnings, models_of, require_asked, write_out
 from assay.protocols.results import Result
 from assay.protocols.sides import PeopleBeside
 from assay.protocols.step_plans import StepPlans
@@ -297,7 +297,7 @@ class Evaluation:
         warnings += book.uncalibrated()
         warnings += why_failed(book, self.tasks)
         models = models_of(book.used)
-        warnings += renamed(models)
+        warnings += model_warnings(models)
         warnings += [
             f"The runs {joined(runs)} score the same on all {topics} topics, by every measure: is "
             "one a copy of the other?"

@@ -1,4 +1,4 @@
-"""Labels of the same things from several sources beside each other."""
+"""How labels of the same things from several sources agree, pair by pair."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from assay.statistics.tables import label_name
 
 @dataclass(frozen=True)
 class LabelsPair:
-    """Labels of two sources and how they agree."""
+    """Two sources of labels and how they agree."""
 
     first: str
     second: str
-    found: Agreement
+    agreement: Agreement
 
 
 def pairwise_agreement(
     labels: Mapping[str, Mapping[tuple[str, str], float]], resampling: ResamplingArguments
 ) -> Iterator[LabelsPair]:
-    """How any two sources agree on what both have labelled. ``labels`` are by source, topic and
-    what is labelled."""
+    """Compare every two sources on what both labelled. ``labels`` maps source → (topic, what is
+    labelled) → label."""
     for first, second in combinations(labels, 2):
         shared = [one for one in labels[first] if one in labels[second]]
         if shared:
@@ -35,23 +35,23 @@ def pairwise_agreement(
 
 
 def label_pairs_part(pairs: Sequence[LabelsPair], title: str, note: str) -> Part:
-    """The pairs as a section: coefficients, and who gave which label."""
+    """The pairs as a section of a report: coefficients, and who gave which label."""
     rows = []
     for pair in pairs:
-        estimates = pair.found.estimates
+        estimates = pair.agreement.estimates
         values = [
             estimates[name].value if name in estimates else None
             for name in ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
         ]
-        rows.append((pair.first, pair.second, pair.found.n, *values))
+        rows.append((pair.first, pair.second, pair.agreement.n, *values))
     columns = ("labels", "beside", "documents", "agreement", "κ", "κ quadratic", "α ordinal")
     items: list[Item] = [Table("Agreement", columns, rows)]
     for pair in pairs:
-        if pair.found.table is None:
-            continue  # thousands of labels, which given qrels could hold
-        names = tuple(map(label_name, pair.found.labels))
-        most = max((count for row in pair.found.table for count in row), default=1) or 1
-        cells = [[float(count) for count in row] for row in pair.found.table]
+        if pair.agreement.table is None:
+            continue  # too many different labels for a table, as qrels may have
+        names = tuple(map(label_name, pair.agreement.labels))
+        most = max((count for row in pair.agreement.table for count in row), default=1) or 1
+        cells = [[float(count) for count in row] for row in pair.agreement.table]
         above = f"{pair.first} (rows) beside {pair.second} (columns)"
         items.append(Grid(above, names, names, cells, high=float(most), folded=True))
     return Part(title, note, tuple(items))

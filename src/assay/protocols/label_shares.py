@@ -1,4 +1,4 @@
-"""What scores stand on: whose labels, and whether these are spread evenly over the runs."""
+"""Whose labels scores are based on, and whether people's are spread evenly over the runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ UNEVEN_WARNING = (
     "'assay score FOLDER --policy machine' gives comparable ones; 'assay draw' and 'assay trust' "
     "correct those of all runs."
 )
-"""What to know of scores under a policy by which runs cannot be compared."""
+"""Warning for scores under a policy by which runs cannot be compared."""
 
 MAX_SHARE_DIFFERENCE = 0.05
-"""Shares of people's labels that lie further apart than this are not even."""
+"""The largest difference between runs in the share of people's labels that is still even."""
 
 
 def label_basis(result: Result) -> str:
-    """Whose labels the leaderboard stands on, in one line: ``human labels for 37 %, the judge's for
-    the rest``; on how many units people disagree, and what was given beside the ledger. Empty
-    where there are no labels. Where runs have unequal shares of people's, what that means."""
+    """Say whose labels the leaderboard is based on, in one line: ``human labels for 37 %, the
+    judge's for the rest``. It adds on how many units people disagree, which labels were given in
+    the inputs, and what follows if runs have unequal shares of people's labels. Empty if there are
+    no labels."""
     used = result.comparable.used
     basis = _in_words(used, by_people=result.by_people, lacking=result.lacking)
     disputed = result.comparable.disputed
@@ -49,7 +50,8 @@ def label_basis(result: Result) -> str:
 
 
 def uneven_shares(used: UsedLabels) -> dict[str, dict[str, float]]:
-    """The tasks of which people labelled more for some runs than for others: each run's share."""
+    """The tasks for which people labelled more of some runs than of others: the share of people's
+    labels by task and run."""
     shares = {
         task: {run: human / every for run, (every, human) in runs.items()}
         for task, runs in used.by_run().items()
@@ -62,7 +64,7 @@ def uneven_shares(used: UsedLabels) -> dict[str, dict[str, float]]:
 
 
 def _extremes(shares: Mapping[str, float]) -> str:
-    """The runs with the most and the least of people's labels."""
+    """The runs with the largest and the smallest share of people's labels."""
     runs = sorted(shares)  # of equal ones the first by name
     ends = (max(runs, key=shares.__getitem__), min(runs, key=shares.__getitem__))
     return ", ".join(f"{joined([run], 1)} {_percent(shares[run])}" for run in ends)

@@ -1,4 +1,4 @@
-"""Measures that are sums over labels of one task, which single drawn labels can correct."""
+"""Measures that are sums over labels of one task, so that single drawn labels can correct them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from assay.labellers.base import Request
 from assay.tasks.base import AnyTask
 
 Worth = Callable[[Request, Mapping[str, Any]], float]
-"""What a verdict on a unit is worth to a measure, 0 to 1."""
+"""What a verdict on a unit is worth to a measure, from 0 to 1."""
 
 
 def value_of(name: str) -> Worth:
-    """A field of the verdict, a number or yes (1) or no."""
+    """The worth that is a field of the verdict: a number, or yes (1) and no (0)."""
     return lambda _, verdict: float(verdict[name])
 
 
 class Share(NamedTuple):
-    """What a unit's worth is multiplied with in the score of a run."""
+    """The weight of a unit's worth in the score of a run."""
 
     run: str
     request: Request
@@ -28,11 +28,11 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearMeasure:
-    """A measure that is linear in the labels of ``task``, those of other tasks as they are:
-    θ_r = c_r + Σ_i w_ri y_i, with w_ri the weights of ``shares`` and y_i the ``worth`` of the
-    verdict on unit i (the specification of trust, section 4).
+    """A measure that is linear in the labels of ``task``, with labels of other tasks taken as they
+    are: θ_r = c_r + Σ_i w_ri y_i, where w_ri are the weights of ``shares`` and y_i the ``worth`` of
+    the verdict on unit i (the specification of trust, section 4).
 
-    ``measure`` is its name on the leaderboard, and θ its mean over topics there.
+    ``measure`` is its name on the leaderboard, and θ is its mean over topics there.
     """
 
     measure: str
@@ -42,5 +42,5 @@ class LinearMeasure:
 
 
 def at_least(grade: Callable[[Mapping[str, Any]], float], least: float) -> Worth:
-    """Whether a verdict's grade is at least so high."""
+    """The worth that is 1 if a verdict's grade is at least ``least``, else 0."""
     return lambda _, verdict: float(grade(verdict) >= least)

@@ -1,4 +1,4 @@
-"""The manifest of an ``out/``: what stands there, and what of an earlier one goes."""
+"""The manifest of an ``out/`` folder, and the removal of files that an earlier one names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANIFEST, REPORT = "manifest.json", "report.html"
 
 
 def read_manifest(out: Path) -> dict[str, Any]:
-    """The manifest of ``out``; empty where there is none of ours."""
+    """The manifest of ``out``; empty if there is none by Assay."""
     path = out / MANIFEST
     if not path.is_file():  # a pipe would be waited for
         return {}
@@ -30,7 +30,7 @@ def read_manifest(out: Path) -> dict[str, Any]:
 
 
 def heads(out: Path) -> Iterator[tuple[Path, Any]]:
-    """The manifests under a folder that name a ledger's head, with what they name."""
+    """The manifests under a folder that name a ledger's head, with that head."""
     for path in sorted(out.rglob(MANIFEST)):
         document = read_manifest(path.parent)
         if "ledger" in document:
@@ -38,10 +38,12 @@ def heads(out: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:
-    """Write the manifest of ``out`` and return its path. What the one before names and this one
-    does not is removed (``outputs``, and under another policy or protocol the report), so that an
-    ``out/`` never holds results of two evaluations. A file that was changed since stays: it is
-    somebody's own."""
+    """Write the manifest of ``out`` and return its path.
+
+    Outputs that the former manifest names and this one does not are removed, and under another
+    policy or protocol also the report, so that an ``out/`` never mixes results of two evaluations.
+    A file that was changed in the meantime stays: it is the user's own.
+    """
     before = read_manifest(out)
     for name, digest in before.get("outputs", {}).items():
         if name not in document["outputs"]:
@@ -55,15 +57,14 @@ def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:
 
 
 def _remove_report(out: Path) -> None:
-    """Remove a report, and the folder of its pages where it has one."""
+    """Remove a report, and the folder of its pages if it has one."""
     if not (out / folder_of(REPORT)).is_symlink():
         remove_pages(out / REPORT)
     _remove(out, REPORT)
 
 
 def _remove(out: Path, name: str, digest: str | None = None) -> None:
-    """Remove a file under ``out`` if it is still the one of that digest, and with it folders that
-    are empty then."""
+    """Remove a file under ``out`` if it still has that digest, and folders that become empty."""
     path = out / name
     inside = path.resolve().is_relative_to(out.resolve())  # a manifest can be edited too
     with suppress(OSError):

@@ -26,7 +26,7 @@ USUAL: ResamplingArguments = {"level": 0.95, "resamples": 2000, "seed": 20251210
 
 
 class Resampling(Protocol):
-    """Settings with those of bootstrap intervals."""
+    """Settings that include those of bootstrap intervals."""
 
     @property
     def resampling(self) -> ResamplingArguments: ...
@@ -35,14 +35,15 @@ class Resampling(Protocol):
 def mean_score(
     run: str, measure: str, values: Iterable[Range | None], settings: Resampling
 ) -> Score:
-    """The mean of the values of topics. The interval runs from the low end of the one of the
-    floors to the high end of the one of the ceilings (the other way round where less is better);
-    there is none where either is of one topic.
+    """The mean of the values of topics, with its interval.
 
-    A topic is None where the measure is undefined there whatever the labels are: it leaves the
-    mean, for every run alike. Nothing leaves a mean because a label is missing; where it is not
-    known whether a topic has a value (:class:`RangeIfDefined`, more is better), the floor counts it
-    if that lowers the mean, the ceiling if that raises it.
+    The interval runs from the low end of the floors' interval to the high end of the ceilings' (the
+    other way round if less is better); there is none if either rests on a single topic.
+
+    A topic is None if the measure is undefined there whatever the labels are; such topics are left
+    out of the mean for every run alike. No topic is left out because a label is missing. If it is
+    not known whether a topic has a value (:class:`RangeIfDefined`, more is better), the floor
+    includes it if that lowers the mean, the ceiling if that raises it.
     """
     return _mean_scores(run, {measure: values}, settings)[measure]
 
@@ -50,7 +51,7 @@ def mean_score(
 def _mean_scores(
     run: str, by_measure: Mapping[str, Iterable[Range | None]], settings: Resampling | None
 ) -> dict[str, Score]:
-    """The same of several measures, whose intervals rest on the same resamples."""
+    """:func:`mean_score` for several measures, whose intervals use the same resamples."""
     means: dict[str, list[float]] = {}
     counts: dict[str, tuple[int, int]] = {}
     every: list[Floats] = []
@@ -58,7 +59,7 @@ def _mean_scores(
         known = [value for value in of if value is not None]
         lacking = sum(value.value is None for value in known)
         counts[name] = len(known), lacking
-        # Where nothing is missing both ends are the same, and one is enough.
+        # If nothing is missing both ends are equal, and one is enough.
         samples = _samples(known)[: 1 + bool(lacking)] if known else []
         means[name] = [fsum(sample) / len(sample) for sample in samples]
         every += map(np.array, samples)
@@ -82,7 +83,7 @@ def _mean_scores(
 
 
 def _samples(known: Sequence[Range]) -> tuple[list[float], list[float]]:
-    """The floors and the ceilings that the means are over."""
+    """The values that the floor and the ceiling of the mean are taken over."""
     sure = [value for value in known if not isinstance(value, RangeIfDefined)]
     open_ones = [value for value in known if isinstance(value, RangeIfDefined)]
     floors, ceilings = ([value[end] for value in sure] for end in (0, 1))
@@ -98,8 +99,8 @@ def _samples(known: Sequence[Range]) -> tuple[list[float], list[float]]:
 def score_table(
     per_topic: PerTopic, settings: Resampling | None, topics: Iterable[str] | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Run → measure → :func:`mean_score` over some topics; None: over those that it has. Without
-    settings intervals are drawn as :data:`USUAL`."""
+    """Run → measure → :func:`mean_score` over ``topics``, or over those with a value if None.
+    Without settings, intervals use :data:`USUAL`."""
     wanted = None if topics is None else list(topics)
     return {
         run: _mean_scores(
@@ -117,15 +118,17 @@ def score_table(
 def scores_by_category(
     categories: Iterable[str | None], table: Callable[[list[int]], Scores], every: Scores
 ) -> Mapping[str, Scores] | None:
-    """Category → scores; ``categories`` are those of all topics in order (None and empty: none),
-    ``table`` makes the scores over some topics by their places, ``every`` are those over all. None
-    where no topic has a category."""
+    """Category → scores, or None if no topic has a category.
+
+    ``categories`` are those of all topics in order (None or empty for none). ``table`` makes the
+    scores over the topics with some indexes, ``every`` has the scores over all topics.
+    """
     places: dict[str, list[int]] = {}
     count = 0
     for count, category in enumerate(categories, 1):
         if category:
             places.setdefault(category, []).append(count - 1)
-    # One category: nothing new to compute.
+    # A category with all topics has the scores over all.
     return {
         category: every if len(some) == count else table(some) for category, some in places.items()
     } or None

@@ -1,4 +1,4 @@
-"""How the members of an ensemble agree, from the votes that its labels hold."""
+"""How the members of an ensemble agree, from the votes in its labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from assay.tasks.registry import REGISTRY
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member (or one of its samples) beside the joint label.
+    """A member of an ensemble (or one of its samples) compared with the joint label.
 
-    ``votes`` could be used, ``unusable`` could not. ``agreement`` is the share of its votes that
-    are the joint value, ``kappa`` Cohen's with it; None where undefined.
+    ``votes`` counts its usable votes, ``unusable`` the others. ``agreement`` is the share of its
+    votes that equal the joint value, ``kappa`` is Cohen's κ with it; both are None if undefined.
     """
 
     labeller: str
@@ -35,9 +35,9 @@ class Jury:
     """The votes of an ensemble on one task.
 
     ``value`` names what is compared: a field of the verdict, or what the task computes from it.
-    ``units`` counts the values: one a label, or one for each item of a list. ``alpha`` is
-    Krippendorff's over all members, None where undefined; ``metric`` is ordinal for grades and
-    words with an order, else nominal.
+    ``units`` counts the values: one for each label, or one for each item of a list. ``alpha`` is
+    Krippendorff's over all members, None if undefined; ``metric`` is ordinal for grades and ordered
+    words, else nominal.
     """
 
     task: str
@@ -51,7 +51,7 @@ class Jury:
 
 
 def juries(labels: Iterable[Label]) -> tuple[Jury, ...]:
-    """A jury for every task and ensemble among ``labels``; labels of others are passed over."""
+    """Make a jury for every task and ensemble among ``labels``; labels of others are skipped."""
     found: dict[tuple[str, str], dict[int, Label]] = {}
     for label in labels:
         if label.labeller.kind == "ensemble":
@@ -60,8 +60,9 @@ def juries(labels: Iterable[Label]) -> tuple[Jury, ...]:
 
 
 def compared_values(task: str, verdict: Mapping[str, Any] | None) -> tuple[str, list[Any]] | None:
-    """What is compared of a verdict, and its values: what the task names, else the first field
-    that is neither a reason nor a list, else the items of the first list of plain values."""
+    """The name and the values by which verdicts are compared: the attribute that the task names,
+    else the first field that is neither a reason nor a list, else the items of the first list of
+    plain values. None if there are none."""
     known = REGISTRY.get(task)
     if verdict is not None and known is not None and known.compared:
         return known.compared, [getattr(known.verdict.model_validate(verdict), known.compared)]
@@ -76,26 +77,27 @@ def compared_values(task: str, verdict: Mapping[str, Any] | None) -> tuple[str, 
 
 
 def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
-    """Values side by side: the joint labels', then each member's, a column a value."""
+    """Compare the members: the values of all labels in one row for the joint label and one for each
+    member."""
     joint: list[Any] = []
     votes: dict[tuple[str, int], list[Any]] = {}
-    named = ""
+    field = ""
     for label in labels:
-        cast = {
+        values_of = {
             (vote["labeller"], vote["sample"]): compared_values(task, vote["verdict"])
             for vote in label.detail.get("votes", ())
         }
-        mine = compared_values(task, label.verdict)
-        rows = [found for found in (mine, *cast.values()) if found is not None]
+        joint_values = compared_values(task, label.verdict)
+        rows = [found for found in (joint_values, *values_of.values()) if found is not None]
         width = max((len(values) for _, values in rows), default=1)
-        named = named or next((name for name, _ in rows), "")
-        for who, found in cast.items():
+        field = field or next((name for name, _ in rows), "")
+        for who, found in values_of.items():
             row = votes.setdefault(who, [None] * len(joint))
             row += found[1] if found is not None else [None] * width
-        joint += mine[1] if mine is not None else [None] * width
+        joint += joint_values[1] if joint_values is not None else [None] * width
         for row in votes.values():
             row += [None] * (len(joint) - len(row))
-    codes, metric = coded(task, named, (joint, *votes.values()))
+    codes, metric = coded(task, field, (joint, *votes.values()))
     table = {who: [_coded(one, codes) for one in row] for who, row in votes.items()}
     unanimous = sum(
         None not in column and len(set(column)) == 1 for column in zip(*table.values(), strict=True)
@@ -105,17 +107,17 @@ def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
         alpha = krippendorff_alpha(np.array(list(table.values()), float), metric)
     known = [_coded(one, codes) for one in joint]
     members = tuple(_member(*who, row, known) for who, row in table.items())
-    return Jury(task, ensemble, named, len(joint), unanimous, alpha, members, metric)
+    return Jury(task, ensemble, field, len(joint), unanimous, alpha, members, metric)
 
 
 def coded(
-    task: str, named: str, rows: Iterable[Sequence[Any]]
+    task: str, field: str, rows: Iterable[Sequence[Any]]
 ) -> tuple[Mapping[Any, float], Metric]:
-    """A number for each value, and how numbers compare: grades are their own, words have the
-    places that the task's order gives them."""
+    """Map each value to a number, and say how the numbers compare: grades stay as they are, and
+    ordered words become their places in the task's order."""
     values = list(dict.fromkeys(one for row in rows for one in row if one is not None))
     known = REGISTRY.get(task)
-    order = known.orders.get(named, ()) if known is not None else ()
+    order = known.orders.get(field, ()) if known is not None else ()
     if values and all(type(one) in (int, float) for one in values):
         return {one: float(one) for one in values}, "ordinal"
     if values and set(values) <= set(order):

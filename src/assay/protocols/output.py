@@ -1,4 +1,4 @@
-"""Files that come out of an evaluation: written whole or not at all, and traceable."""
+"""Writing the files of an evaluation: complete or not at all, with digests."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from assay.model.errors import SettingsError
 from assay.model.paths import file_sha256
 
 FileData = bytes | Callable[[], Iterable[bytes]]
-"""A file's bytes, or what gives its lines: large files are never held whole."""
+"""The bytes of a file, or a function that gives its lines: large files are never held in memory."""
 
 _WRITTEN = 1 << 20
 """Bytes written at once."""
 
 _ROWS = 2_000
-"""Rows of CSV that are put together at once."""
+"""Rows of CSV that are formatted at once."""
 
 _SQLITE = b"SQLite format 3\0"
-"""What a ledger's file begins with."""
+"""The first bytes of a ledger's file."""
 
 _LONGEST = 120
-"""Bytes of a file's name that a name may take: file systems take 255 with what is put around it."""
+"""Bytes that a name may take in a file's name: file systems allow 255 with what is added to it."""
 
 
 def file_name(name: str) -> str:
-    """A name as a part of a path, ``-`` for whatever is no letter, digit, ``.``, ``_``, ``+`` or
-    ``@`` (``only:human:KIM`` is ``only-human-KIM``); a long one is cut, and ends with a digest."""
+    """Turn a name into a part of a path: ``-`` replaces everything but letters, digits, ``.``,
+    ``_``, ``+`` and ``@`` (``only:human:KIM`` is ``only-human-KIM``). A long name is cut and ends
+    with a digest."""
     # (The marks on letters of scripts such as Devanagari are no letters themselves.)
     marks = {one for one in name if unicodedata.category(one)[0] == "M"}
     plain = "".join(
@@ -54,8 +55,8 @@ def file_name(name: str) -> str:
 
 
 def require_plain(path: Path) -> None:
-    """Raise SettingsError where ``path`` is a folder, or is called as compressed files are: what is
-    written to it is none."""
+    """Raise SettingsError if ``path`` is a folder or has the extension of a compressed file: output
+    is not compressed."""
     if path.is_dir():
         raise SettingsError(f"{path} is a folder. Name a file.")
     if path.suffix.lower() in (".gz", ".bz2"):
@@ -63,18 +64,18 @@ def require_plain(path: Path) -> None:
 
 
 def write_bytes(path: Path, data: bytes | memoryview) -> str:
-    """Write a file by renaming a complete one into place; returns the SHA-256 of its bytes. Raises
-    SettingsError if it cannot."""
+    """Write a file by renaming a complete one into place, and return the SHA-256 of its bytes.
+    Raises SettingsError if it cannot be written."""
     return write_pieces(path, (data,))
 
 
 def json_bytes(document: object) -> bytes:
-    """A document as a file of JSON that people can read."""
+    """Format a document as indented JSON."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
-    """The same piece by piece, which may be lines."""
+    """Like :func:`write_bytes`, in pieces, such as lines."""
     digest = hashlib.sha256()
     with _replacing(path) as file:
         for piece in pieces:
@@ -84,7 +85,8 @@ def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
 
 
 def write_packed(path: Path, of: Path) -> str:
-    """The same with what is in another file, compressed with gzip; equal data give equal bytes."""
+    """Like :func:`write_bytes`, with the contents of another file, gzipped. Equal contents give
+    equal bytes."""
     gzip = zlib.compressobj(4, wbits=16 + zlib.MAX_WBITS)  # 6 takes twice as long for a fifth
     with of.open("rb") as file:
         pieces = chain(iter(lambda: file.read(_WRITTEN), b""), [None])
@@ -95,8 +97,9 @@ def write_packed(path: Path, of: Path) -> str:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` once it is complete, and leaves no trace if not. No
-    database is replaced: what a ledger holds was paid for. Pipes and devices are written to."""
+    """Open a file that replaces ``path`` once it is complete, and leaves no trace if it fails. A
+    database is never replaced: the labels in a ledger were paid for. Pipes and devices are written
+    to."""
     try:
         if _is_device(path):
             with path.open("wb") as device:
@@ -119,8 +122,8 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether that is a pipe or a device. Raises SettingsError for a name such as /dev/stdout that
-    leads to a file, whose place a file cannot take."""
+    """Whether a path is a pipe or a device. Raises SettingsError for a name such as /dev/stdout
+    that leads to a file, which cannot be replaced through it."""
     if path.is_symlink() and path.is_file() and path.absolute().parts[1] in ("dev", "proc"):
         raise SettingsError(f"{path} leads to a file. Name the file itself.")
     return path.exists() and not path.is_file() and not path.is_dir()
@@ -136,8 +139,8 @@ def _is_database(path: Path) -> bool:
 def csv_bytes(
     header: Sequence[str], rows: Iterable[Sequence[object]], path: Path | None = None
 ) -> bytes:
-    """CSV with full-precision numbers; None is an empty cell, and no text is a formula. For a
-    ``path`` that is called .tsv the cells are separated by tabs."""
+    """Format CSV with full-precision numbers. None is an empty cell, and no text is a formula. If
+    ``path`` ends in .tsv, cells are separated by tabs."""
     tabs = path is not None and path.suffix.lower() == ".tsv"
     return b"".join(csv_lines(header, rows, "\t" if tabs else ","))
 
@@ -145,7 +148,7 @@ def csv_bytes(
 def csv_lines(
     header: Sequence[str], rows: Iterable[Iterable[object]], mark: str = ","
 ) -> Iterator[bytes]:
-    """The same in pieces."""
+    """Like :func:`csv_bytes`, in pieces."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=mark, lineterminator="\n")
     every = chain([header], map(csv_cells, rows))

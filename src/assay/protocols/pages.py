@@ -1,4 +1,4 @@
-"""A result as the page that people see: what is the same for all protocols."""
+"""The page of a result: what reports show for every protocol."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from assay.protocols.members import Jury
 from assay.protocols.results import Result
 
 SMALL = 10
-"""Categories with fewer topics than this are shown as small."""
+"""Categories with fewer topics than this are marked as small."""
 
 _MOST_CELLS = 40_000
-"""Values that a table of topics by runs has at most."""
+"""Most values in a table of topics by runs."""
 
 _POLICIES = {
     "people": "a person’s label overrides the machine’s",
@@ -36,10 +36,10 @@ _POLICIES = {
 
 
 def page_of(result: Result, *, sections: bool = True) -> Page:
-    """The page of a result, with its ``sections`` or (for the terminal) without."""
-    fair = result.comparable
-    found = fair.findings
-    asked = sum(fair.asked.values())
+    """The page of a result, with or (for the terminal) without ``sections``."""
+    comparable = result.comparable
+    found = comparable.findings
+    asked = sum(comparable.asked.values())
     level = result.settings.get("level")
     basis = label_basis(result)
     return Page(
@@ -56,13 +56,13 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         parts=_sections(result) if sections else (),
         definitions=found.definitions,
         settings=result.settings,
-        gaps=fair.gaps,
+        gaps=comparable.gaps,
         nothing=found.nothing or all_usable(asked),
-        usable=all_usable(asked) if asked and not fair.lacking else "",
+        usable=all_usable(asked) if asked and not comparable.lacking else "",
         lede=(*found.lede, *([f"Based on: {basis}."] if basis else [])),
         facts=found.facts,
         warnings=result.warnings,
-        labelled=tuple(_labelled(fair)),
+        labelled=tuple(_labelled(comparable)),
         juries=tuple(_jury(jury, result.task_titles.get(jury.task, jury.task))
                      for jury in result.juries),
         level=level if isinstance(level, float) else None,
@@ -72,16 +72,18 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
 
 
 def _sections(result: Result) -> tuple[Part, ...]:
-    """The protocol's own sections and those that all have; cards, which are many, come last. Where
-    runs are set beside each other it is by the fair scores; cards show what people said, too."""
-    fair = result.comparable
+    """The protocol's own sections and those of every protocol, with the cards, which are many, at
+    the end. Runs are compared by the comparable result; cards show people's labels, too."""
+    comparable = result.comparable
     own = list(result.findings.parts())
     first = [
-        one for one in (own if fair is result else fair.findings.parts()) if not _is_of_cards(one)
+        one
+        for one in (own if comparable is result else comparable.findings.parts())
+        if not _is_of_cards(one)
     ]
     cards = [one for one in own if _is_of_cards(one)]
     beside = result.beside().parts()
-    return (*first, *beside, *_categories(fair), *_topics(fair), *cards)
+    return (*first, *beside, *_categories(comparable), *_topics(comparable), *cards)
 
 
 def _is_of_cards(part: Part) -> bool:
@@ -89,7 +91,7 @@ def _is_of_cards(part: Part) -> bool:
 
 
 def all_usable(asked: int) -> str:
-    """What is said where none of the labels that scores rest on is missing."""
+    """What is said if none of the labels that scores rest on is missing."""
     if not asked:
         return "No labels are needed."
     return f"Every one of the {counted(asked, 'label')} that the scores rest on is usable."
@@ -147,7 +149,7 @@ def _labelled(result: Result) -> Iterator[LabelledTask]:
 
 
 def _model(labeller: LabellerId | None) -> str:
-    """What is behind a labeller: its model and the settings that change its answers."""
+    """The model behind a labeller, and the settings that change its answers."""
     if labeller is None:
         return ""
     parts = []

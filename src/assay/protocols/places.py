@@ -1,4 +1,4 @@
-"""Where labels are used: a label is about a content, which several runs and topics may hold."""
+"""Where labels are used. A label is about content, which several runs and topics may share."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 
-_KNOWN = 10_000  # names of a column that are looked up; more are not worth it
-_AT_ONCE = 1 << 16  # labels that are looked at together
+_MOST_IN_MEMORY = 10_000  # names of a column that are looked up; more are not worth it
+_BLOCK = 1 << 16  # labels that are looked at together
 
 
 class Place(NamedTuple):
-    """A place that a label is used at. What a label is not about is empty: a grade of a passage
-    belongs to no run, and ``position`` (``nugget 3``, ``sentence 2 citation 1``) says the rest."""
+    """A place where a label is used. Fields that do not apply are empty: the grade of a passage
+    belongs to no run. ``position`` is what else is needed (``nugget 3``, ``sentence 2 citation
+    1``)."""
 
     run: str = ""
     topic: str = ""
@@ -49,8 +50,8 @@ class Used(NamedTuple):
 
 
 class _Names:
-    """The different names in a column. The first are held; where there are still more (a passage
-    with a question, say) they are in a scratch, each as often as others come in between."""
+    """The distinct names in a column. The first ones are kept in memory; the rest (passages with
+    their questions, say) go into a scratch, where a name is stored again if others came between."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._known: dict[str, int] = {}
@@ -59,13 +60,13 @@ class _Names:
         self._last: str | None = None  # of those in the scratch
 
     def codes(self, names: Sequence[str]) -> array[int]:
-        """The numbers of names, of which those are added that are not held."""
+        """The numbers of some names, which are added if they are new."""
         try:
             return array("I", map(self._known.__getitem__, names))
         except KeyError:
             self._hold(names)
         more: list[str] = []
-        before, last, codes = _KNOWN + len(self._more) - 1, self._last, array("I")
+        before, last, codes = _MOST_IN_MEMORY + len(self._more) - 1, self._last, array("I")
         for name in names:
             code = self._known.get(name)
             if code is None:
@@ -79,20 +80,22 @@ class _Names:
         return codes
 
     def _hold(self, names: Iterable[str]) -> None:
-        """Hold those that are new, as many as are worth it."""
-        if len(self._names) < _KNOWN:
+        """Keep new names in memory, up to the limit."""
+        if len(self._names) < _MOST_IN_MEMORY:
             new = [one for one in dict.fromkeys(names) if one not in self._known]
-            for code, name in enumerate(new[: _KNOWN - len(self._names)], len(self._names)):
+            for code, name in enumerate(
+                new[: _MOST_IN_MEMORY - len(self._names)], len(self._names)
+            ):
                 self._known[name] = code
                 self._names.append(name)
 
     def named(self, codes: Sequence[int]) -> Iterator[str]:
         """The names with these numbers."""
-        away = [code - _KNOWN for code in codes if code >= _KNOWN]
-        if not away:
+        stored = [code - _MOST_IN_MEMORY for code in codes if code >= _MOST_IN_MEMORY]
+        if not stored:
             return map(self._names.__getitem__, codes)
-        more = self._more.get_many(away)
-        return (self._names[code] if code < _KNOWN else next(more) for code in codes)
+        more = self._more.get_many(stored)
+        return (self._names[code] if code < _MOST_IN_MEMORY else next(more) for code in codes)
 
 
 class SomePlaces(NamedTuple):
@@ -104,11 +107,11 @@ class SomePlaces(NamedTuple):
     times: npt.NDArray[np.uint32]
 
     def at(self, which: Integers) -> Iterator[Place]:
-        """Some of these places."""
+        """The places at some indexes."""
         return self.columns.named(self.codes[which])
 
     def by_run(self, which: Integers) -> Iterator[tuple[str, int]]:
-        """How often some places of each run use their labels."""
+        """How often places of each run use their labels."""
         some, of = np.unique(self.codes[which, 0], return_inverse=True)
         counts = np.bincount(of, self.times[which], len(some)).astype(np.int64)
         yield from zip(self.columns.names[0].named(some.tolist()), counts.tolist(), strict=True)
@@ -116,7 +119,7 @@ class SomePlaces(NamedTuple):
 
 class PlaceColumns:
     """Places as columns in a scratch. ``times`` is how often each uses its label (a label on
-    several nuggets of an answer), unless it is once."""
+    several nuggets of an answer), once if not given."""
 
     def __init__(
         self,
@@ -133,15 +136,15 @@ class PlaceColumns:
         self.add(places)
 
     def add(self, places: Iterable[Place]) -> None:
-        """Add places behind the others."""
+        """Append places."""
         remaining = iter(places)
-        while some := list(islice(remaining, _AT_ONCE)):
+        while some := list(islice(remaining, _BLOCK)):
             columns = zip(self.names, zip(*some, strict=True), strict=True)
             codes = [np.frombuffer(names.codes(own), np.uint32) for names, own in columns]
             self._codes.extend(np.stack(codes, axis=1).tobytes())
 
     def some(self, begin: int, end: int) -> SomePlaces:
-        """Those from one on to before another."""
+        """The places from ``begin`` to before ``end``."""
         codes = np.frombuffer(self._codes.slice(3 * begin, 3 * end), np.uint32).reshape(-1, 3)
         if self._times is None:
             return SomePlaces(self, codes, np.ones(len(codes), np.uint32))
@@ -150,14 +153,16 @@ class PlaceColumns:
     def named(self, codes: npt.NDArray[np.uint32]) -> Iterator[Place]:
         """The places with these numbers of names."""
         pairs = zip(self.names, codes.T.tolist(), strict=True)
-        # (What Place(...) comes to, without a call in between.)
+        # tuple.__new__ is what Place(...) calls, without the overhead.
         return map(_place, zip(*(names.named(column) for names, column in pairs), strict=True))
 
 
 class UsedLabels(Iterable[Used]):
-    """The labels that counted and the places where they were used, in the order of use. They lie in
-    ``scratch``, and are gone through some at a time. Those with the numbers ``beside`` count beside
-    another of the same unit, as where several people's are averaged."""
+    """The labels that counted and where they were used, in the order of use.
+
+    They are stored in ``scratch`` and read in blocks. Labels whose numbers are in ``beside`` count
+    together with another label of the same unit, as when several people's are averaged.
+    """
 
     def __init__(self, used: Iterable[Used] = ()) -> None:
         self.scratch = Scratch()
@@ -168,7 +173,7 @@ class UsedLabels(Iterable[Used]):
             self.note(*one)
 
     def note(self, label: Label, place: Place, by_unit: UnitLabels | None = None) -> None:
-        """Add a use of a label, which may be among those of ``by_unit``."""
+        """Add a use of a label, which may be in the columns of ``by_unit``."""
         if self._last is None or self._last[0].by_unit is not by_unit:
             self._last = LabelRow(by_unit, self.scratch), PlaceColumns(scratch=self.scratch)
             self._noted.append(self._last)
@@ -177,15 +182,15 @@ class UsedLabels(Iterable[Used]):
         places.add((place,))
 
     def note_all(self, labels: LabelRow, places: PlaceColumns) -> None:
-        """Add the uses of a row of labels; where there is none, nothing was used."""
+        """Add the uses of a row of labels. Where the row has none, nothing was used."""
         self._noted.append((labels, places))
         self._last = None
 
     @property
     def _parts(self) -> Iterator[tuple[CountedLabels, SomePlaces]]:
         for labels, places in self._noted:
-            for begin in range(0, len(labels), _AT_ONCE):
-                end = min(begin + _AT_ONCE, len(labels))
+            for begin in range(0, len(labels), _BLOCK):
+                end = min(begin + _BLOCK, len(labels))
                 yield labels[begin:end], places.some(begin, end)
 
     def __iter__(self) -> Iterator[Used]:
@@ -202,7 +207,8 @@ class UsedLabels(Iterable[Used]):
             yield from zip(numbers.tolist(), places.at(which), strict=True)
 
     def topics(self, numbers: Collection[int]) -> dict[int, str]:
-        """The topic that each of the labels with these numbers is used in, the last of several."""
+        """The topic in which each of the labels with these numbers is used; the last one if there
+        are several."""
         wanted, found = np.array(sorted(numbers), dtype=np.int64), dict[int, str]()
         for own, places, which in self.columns():
             some = np.isin(own, wanted)
@@ -211,14 +217,15 @@ class UsedLabels(Iterable[Used]):
         return found
 
     def columns(self) -> Iterator[tuple[Integers, SomePlaces, Integers]]:
-        """The same as columns: numbers of labels, and which of some places are theirs."""
+        """The same in blocks: numbers of labels, places, and the indexes of the places where they
+        are used."""
         for labels, places in self._parts:
             which = np.flatnonzero(labels.present)
             yield labels.numbers(which), places, which
 
     def count(self, key: Callable[[Label], K]) -> dict[K, int]:
-        """How many different labels there are by ``key``, which is the same for labels that are
-        alike in task, labeller and detail."""
+        """The number of different labels for each value of ``key``, which must be equal for labels
+        of the same task, labeller and detail."""
         seen, found = defaultdict[K, SeenNumbers](SeenNumbers), Counter[K]()
         for labels, _ in self._parts:
             for own, which in _by(key, labels):
@@ -226,7 +233,8 @@ class UsedLabels(Iterable[Used]):
         return dict(found)
 
     def by_run(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """By task and run, of how many uses of units a label was there, and a person's."""
+        """By task and run: the number of uses with a label, and how many of these labels are a
+        person's."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
         beside = list(self.beside)
         for labels, places in self._parts:
@@ -248,8 +256,9 @@ class UsedLabels(Iterable[Used]):
 
 
 def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, Integers]]:
-    """Labels by a key that is the same for those that are alike in task, labeller and detail: where
-    they are. (Of a judge that gives its probabilities hardly two are alike.)"""
+    """Group labels by a key that is equal for labels of the same task, labeller and detail, and
+    yield their indexes. (Hardly two labels of a judge that states probabilities have the same
+    detail.)"""
     found: dict[K, list[Integers]] = {}
     for label, which in labels.by_kind():
         found.setdefault(key(label), []).append(which)
@@ -258,7 +267,7 @@ def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, I
 
 
 class WhereUsed:
-    """The places of labels, also of those that do not count but are about the same."""
+    """Finds the places where a unit's labels are used, including for labels that do not count."""
 
     def __init__(self, used: Iterable[Used]) -> None:
         units: dict[str, dict[Place, None]] = {}
@@ -270,7 +279,7 @@ class WhereUsed:
             self._others.setdefault(label.rowid, set()).add(label.unit)
 
     def of(self, unit: str, rowid: int = 0) -> tuple[Place, ...]:
-        """Where the labels of a unit, or the label with the number ``rowid``, are used."""
+        """Where labels of a unit, or the label with the number ``rowid``, are used."""
         places: dict[Place, None] = {}
         for one in sorted({unit} | self._others.get(rowid, set())):
             places.update(self._units.get(one, {}))

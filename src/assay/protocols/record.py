@@ -1,4 +1,4 @@
-"""What every evaluation writes beside its scores: the labels that counted, and the manifest."""
+"""The record of an evaluation beside its scores: the labels that counted, and the manifest."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _AT_ONCE = SIZE << 16  # bytes of uids that are put into parts at once
 
 
 class CountedUids:
-    """The uids of the labels that counted. They lie in a scratch, in parts by their first byte."""
+    """The uids of the labels that counted, in a scratch, partitioned by their first byte."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._parts, self._new, self._count = Parts(scratch), bytearray(), 0
@@ -50,7 +50,7 @@ class CountedUids:
         return self._count
 
     def add(self, uids: bytes) -> None:
-        """Add uids, one behind the other."""
+        """Add concatenated uids."""
         self._count += len(uids) // SIZE
         self._new += uids
         if len(self._new) >= _AT_ONCE:
@@ -63,7 +63,7 @@ class CountedUids:
         self._new.clear()
 
     def digest(self) -> str:
-        """SHA-256 of the uids, sorted, a line each."""
+        """SHA-256 of the sorted uids, one per line."""
         self._put()
         digest, begun = hashlib.sha256(), False
         for part in range(256):
@@ -78,12 +78,13 @@ class CountedUids:
 
 _PART = 1 << 14  # labels whose uses are named at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
-"""A use of a label: its number in the ledger, and the place among which columns."""
+"""A use of a label: its number in the ledger, and its place as the index of the columns and three
+codes."""
 
 
 class PlacesUsed:
-    """Where each label that counted was used: JSON strings, separated by commas, as ``named`` names
-    a place. One place that takes several things from a label, such as the nuggets of an answer, is
+    """Where each label that counted was used, as comma-separated JSON strings; ``named`` names a
+    place. A place that takes several things from one label, such as the nuggets of an answer, is
     named once."""
 
     def __init__(self, used: UsedLabels, named: Callable[[Place], str]) -> None:
@@ -91,7 +92,7 @@ class PlacesUsed:
         self._columns: list[PlaceColumns] = []
         self.scratch = used.scratch
         self._parts = Parts(self.scratch)
-        self._held: dict[int, dict[int, str]] = {}
+        self._texts_of_part: dict[int, dict[int, str]] = {}
         for numbers, places, which in used.columns():
             if not self._columns or self._columns[-1] is not places.columns:
                 self._columns.append(places.columns)
@@ -102,15 +103,15 @@ class PlacesUsed:
                 self._parts.add(part, some.tobytes())
 
     def of(self, numbers: Iterable[int]) -> Iterator[str | None]:
-        """Those of labels by their numbers in the ledger, in ascending order; None of a label that
-        did not count."""
+        """The places of labels, given by their numbers in the ledger in ascending order; None for a
+        label that did not count."""
         for part, own in groupby(numbers, _PART.__rfloordiv__):
-            if part not in self._held:
-                self._held = {part: self._texts(part)}
-            yield from map(self._held[part].get, own)
+            if part not in self._texts_of_part:
+                self._texts_of_part = {part: self._texts(part)}
+            yield from map(self._texts_of_part[part].get, own)
 
     def _texts(self, part: int) -> dict[int, str]:
-        """Those of the labels of a part."""
+        """The places of the labels in one part."""
         uses = np.frombuffer(self._parts.read(part), _USE)
         found: dict[int, str] = {}
         for columns in np.unique(uses["columns"]).tolist():  # which is the order of use
@@ -125,8 +126,8 @@ class PlacesUsed:
 
 
 def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
-    """By task, how many labels are by which model, as the servers named them; a label that is
-    used twice counts once."""
+    """By task, the number of labels by each model as the servers named it. A label that is used
+    twice counts once."""
     models: dict[str, Counter[str]] = {}
     for (task, model), count in used.count(
         lambda label: (label.task, label.detail.get("model"))
@@ -136,7 +137,7 @@ def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
     return models
 
 
-def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
+def model_warnings(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     """A warning for each task whose labels are by models of several names."""
     return [
         f"{task}: the server's model changed its name between labels: "
@@ -148,9 +149,9 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
-    """Raise SettingsError where ``out/`` holds scores by the labels of a labeller that is another
-    by now, of whom nothing was asked yet: a newer judge would leave ranges from the worst score to
-    the best in their place."""
+    """Raise SettingsError if ``out/`` holds scores by another labeller's labels and the present one
+    was not asked anything yet: a newer judge would replace the scores by ranges from worst to
+    best."""
     before, now = read_manifest(folder.out), _labellers(result)
     if before.get("policy") != result.policy or not before.get("labels_counted"):
         return
@@ -182,7 +183,7 @@ def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
 
 
 def _labellers(result: Result) -> dict[str, dict[str, Any] | None]:
-    """By task, who labels it, as manifests say it."""
+    """Who labels each task, as manifests say it."""
     return {task: who if who is None else _named(who) for task, who in result.labellers.items()}
 
 
@@ -193,7 +194,8 @@ def _named(who: LabellerId) -> dict[str, Any]:
 def _used_lines(
     blocks: Iterable[Lines], places: PlacesUsed, counted: CountedUids
 ) -> Iterator[bytes]:
-    """The labels that have a place, each with its ``used_at``; ``counted`` is told which."""
+    """The labels that were used, as lines of JSON with ``used_at``. Their uids are added to
+    ``counted``."""
     for numbers, uids, _, objects in blocks:
         used = [*places.of(numbers)]
         counted.add(b"".join(compress(uids, used)))
@@ -211,7 +213,7 @@ def write_out(
     checked: Callable[[], Head],
 ) -> list[Path]:
     """Write the files of ``out/`` and return their paths. ``inputs`` are the SHA-256 of the files
-    that were read, ``lines`` the labels, ``checked`` checks the ledger and gives its head."""
+    read, ``lines`` the labels; ``checked`` checks the ledger and returns its head."""
     out, found = folder.out, result.findings
     files: dict[Path, FileData] = {
         out / name: data
@@ -257,11 +259,11 @@ def write_manifest(
     outputs: Mapping[Path, str],
     head: Head,
 ) -> Path:
-    """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers and
-    digests of all that went in and came out.
+    """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers, and
+    digests of all inputs and outputs.
 
-    ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
-    ``counted`` are the labels that counted, ``head`` is the ledger's.
+    ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``,
+    ``counted`` the labels that counted, and ``head`` is the ledger's.
     """
     templates = {
         path.name: file_sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))

@@ -1,4 +1,4 @@
-"""Labels that count under another task than they were given under, and what stands in their way."""
+"""Labels that count under another task than they were given under, and what prevents it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from assay.tasks.shared import Source
 
 @dataclass
 class SharedVerdicts:
-    """What was seen of labels of tasks that tell each other's verdicts, by (task, other task):
-    labels ``told`` by the other; units ``asked`` again, as the other's label leaves the verdict
-    open; units ``excluded``, as a person said otherwise there."""
+    """What was noticed about labels of tasks that imply each other's verdicts, by (task, other
+    task).
+
+    ``told``: labels that were derived from the other task. ``asked``: units that were asked again,
+    as the other task's label leaves the verdict open. ``excluded``: units whose label contradicts
+    what a person said under the other task.
+    """
 
     told: defaultdict[tuple[str, Source], set[int]] = field(
         default_factory=lambda: defaultdict(set)
@@ -38,9 +42,9 @@ class SharedVerdicts:
         own: bool,
         policy: Policy,
     ) -> bool:
-        """Whether a person's label among those ``said`` under ``source`` rules out the label
-        ``found``; keeps what was seen. ``own`` is whether it was given under ``task`` itself; whose
-        labels count is the ``policy``'s."""
+        """Whether a person's label among ``said``, given under ``source``, rules out the machine's
+        label ``found``. Records what was noticed. ``own`` says whether ``found`` was given under
+        ``task`` itself; ``policy`` decides whose labels count."""
         key = (task.name, source)
         if not own and any(found.rowid == one.rowid for one in said):
             self.told[key].add(found.rowid)
@@ -55,7 +59,7 @@ class SharedVerdicts:
         return False
 
     def remarks(self) -> Iterator[str]:
-        """A sentence each."""
+        """One sentence for each thing noticed."""
         for (task, source), labels in self.told.items():
             yield (
                 f"{task}: {len(labels)} labels are what was said under {source.task.name}, which "

@@ -1,8 +1,8 @@
-"""People beside the machine: scores by the labels of each side by side, and how the labels agree.
+"""People beside the machine: scores by the labels of each, and how the labels agree.
 
-A protocol has this for nothing: all that it scores is scored by people's labels alone and by the
-machine's, whatever policy the evaluation has. One that can tell more kinds of labels apart does so
-in :meth:`assay.protocols.base.Protocol.sides`.
+Every protocol gets this for free: all that it scores is scored by people's labels alone and by the
+machine's, whatever the evaluation's policy. A protocol that distinguishes more kinds of labels
+overrides :meth:`assay.protocols.base.Protocol.sides`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
 
 Under = Callable[[str], LabelBook]
-"""The labels of an evaluation under a policy, by its name; the same object for the same name."""
+"""Gives the labels of an evaluation under a policy by its name; the same object for the same
+name."""
 
 _SHOWN = 3
-"""Measures whose tables are open and that are plotted."""
+"""Number of measures whose tables are open and that are plotted."""
 
 
 class Setting(NamedTuple):
-    """Scores by the labels of some people or machines, and the values of topics."""
+    """Scores by the labels of some people or machines, and the values per topic."""
 
     scores: Scores
     per_topic: PerTopic
@@ -58,8 +59,8 @@ class SettingsPair(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Settings that there are labels for, of one kind: scores by setting, and how ``measures``
-    correlate between any two."""
+    """The settings of one kind that have labels: scores by setting, and how ``measures`` correlate
+    between any two settings."""
 
     title: str
     measures: tuple[str, ...]
@@ -69,13 +70,13 @@ class Sides:
 
 @dataclass(frozen=True)
 class PeopleBeside:
-    """People beside the machine: whole scores, and single labels."""
+    """People beside the machine: scores, and single labels."""
 
     sides: tuple[Sides, ...] = ()
     labels: tuple[Overlap, ...] = ()
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """The scores under :data:`SETTING_COLUMNS`."""
+        """The scores, as rows of :data:`SETTING_COLUMNS`."""
         for kind in self.sides:
             for name, table in kind.scores.items():
                 for scores in table.values():
@@ -94,7 +95,7 @@ class PeopleBeside:
 
 
 def beside_files(beside: PeopleBeside) -> Iterator[tuple[str, FileData]]:
-    """Name under ``out/`` and data of the scores, where there are some."""
+    """Name under ``out/`` and data of the file of scores, if there are any."""
     if beside.sides:
         yield "settings.csv", csv_bytes(SETTING_COLUMNS, beside.rows())
 
@@ -108,18 +109,19 @@ def by_board(
     *,
     quickly: Callable[[LabelBook], Findings],
 ) -> Iterator[Sides]:
-    """Each leaderboard by people's labels alone and by the machine's, as far as people settle
-    something: there is a topic that they labelled, on which no run's value is then a range. That
-    is found out ``quickly``, without intervals, which take longest where nearly all is missing."""
+    """Score each leaderboard by people's labels alone and by the machine's, if people's labels
+    settle anything: on some topic that they labelled, no run's value is a range. To find out,
+    scores are computed ``quickly``, without intervals, which take longest if nearly everything is
+    missing."""
     people = under("human")
     if not people.by_people:
         return
-    found_out = quickly(people)
+    quick = quickly(people)
     topics = {one.place.topic for one in people.used}
-    boards = [one for one in found_out.boards if _settles(found_out.per_topic, one, topics)]
+    boards = [one for one in quick.boards if _settles(quick.per_topic, one, topics)]
     if not boards:
         return
-    # In a book of its own: `people` has counted what was found out quickly.
+    # A new book, as `people` has counted the labels of the quick findings.
     by_people, by_machine = score(LabelBook(people.by_unit)), score(under("machine"))
     for board in boards:
         found = {"by the machine": by_machine, "by people": by_people}
@@ -152,7 +154,8 @@ def side_by_side(
     measures: tuple[str, ...],
     found: Mapping[str, Setting],
 ) -> Iterator[Sides]:
-    """Several settings side by side, ``measures`` as far as they have them; nothing of one."""
+    """Compare several settings, on those of ``measures`` that they have. Yields nothing for a
+    single setting."""
     if len(found) < 2:
         return
     of_run = next(iter(next(iter(found.values())).scores.values()), {})
@@ -167,8 +170,9 @@ def side_by_side(
 
 
 def _correlated(first: Setting, second: Setting, measure: str) -> CorrelationReport | None:
-    """Over the topics where no run's value hangs on a missing label in either, with the rule of the
-    leaderboards for topics left out; None where fewer than two runs or no topic are left."""
+    """Correlate the scores of two settings over the topics where no run's value depends on a
+    missing label in either, treating left-out topics as the leaderboards do. None if fewer than two
+    runs or no topic remain."""
     tables = [
         {run: of[measure] for run, of in one.per_topic.items() if measure in of}
         for one in (first, second)

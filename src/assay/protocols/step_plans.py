@@ -1,4 +1,5 @@
-"""What a step asks now: of all its requests those of the shard that the ledger does not answer."""
+"""What steps ask now: those of their requests that are in the shard and not answered in the
+ledger."""
 
 from __future__ import annotations
 
@@ -13,26 +14,27 @@ from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.protocols.base import Step
 
-_LOOKED_UP = 1000  # questions of other shards that are looked up at once
+_BLOCK = 1000  # questions of other shards that are looked up at once
 
 
 @dataclass(frozen=True)
 class StepPlans:
-    """Plans of steps, given who is asked (by name) and what is known. With a ``shard`` only its
-    questions are planned."""
+    """Makes the plans of steps from who is asked (``labellers``, by name) and what is known. With a
+    ``shard``, only its questions are planned."""
 
     ledger: Ledger | None
     labellers: Mapping[str, Labeller]
     shard: Shard | None = None
     retry_failed: bool = False
-    _met: dict[str, KeySet] = field(default_factory=dict, init=False)
+    _planned: dict[str, KeySet] = field(default_factory=dict, init=False)
 
     def plan(self, step: Step, requests: Iterable[Request]) -> Plan:
-        """What is asked of ``requests``, the step's: of one that repeats those that are new."""
+        """Plan what to ask of a step's ``requests``. For a step that repeats, only those that are
+        new since the last call."""
         if step.repeats:
-            met = self._met.setdefault(step.title, KeySet())
-            requests = (one for one in requests if met.add(one.unit_hash))
-        return self._plan(step, self._part(step, requests), retry_failed=self.retry_failed)
+            planned = self._planned.setdefault(step.title, KeySet())
+            requests = (one for one in requests if planned.add(one.unit_hash))
+        return self._plan(step, self._in_shard(step, requests), retry_failed=self.retry_failed)
 
     def _plan(self, step: Step, requests: Iterable[Request], *, retry_failed: bool) -> Plan:
         own = plan(
@@ -52,26 +54,26 @@ class StepPlans:
         return replace(under, known=known, known_failed=failed)
 
     def rest(self, step: Step, requests: Iterable[Request], ledger: Ledger) -> Plan:
-        """What a labeller said nothing to when it was asked under another task, under the step's
-        own: a file of labels may hold these alone."""
+        """Plan under the step's own task what a labeller left unanswered under another task, as a
+        file of labels may hold labels of one task alone."""
         labeller, other = self.labellers[step.task.name], self.labellers[step.asked_task.name]
         asked: dict[str, tuple[Request, Request]] = {}
-        for _, request in plan(ledger, labeller, self._part(step, requests)).todo:
-            like = step.as_asked(request)
-            asked[request_key(other, like)] = (request, like)
-        answered = ledger.statuses((like.unit_hash, key) for key, (_, like) in asked.items())
+        for _, request in plan(ledger, labeller, self._in_shard(step, requests)).todo:
+            as_asked = step.as_asked(request)
+            asked[request_key(other, as_asked)] = (request, as_asked)
+        answered = ledger.statuses((one.unit_hash, key) for key, (_, one) in asked.items())
         return plan(
             ledger, labeller, (one for key, (one, _) in asked.items() if key not in answered)
         )
 
     def open_elsewhere(self, step: Step, requests: Iterable[Request]) -> set[int]:
-        """The other shards that have a question of the step to ask: one without a label, or one
-        that failed where those are asked again."""
+        """The other shards that still have questions of the step to ask: without a label, or with a
+        failed one if these are asked again."""
         if self.shard is None:
             return set()
-        theirs = iter(self._part(step, requests, others=True))
+        elsewhere = iter(self._in_shard(step, requests, others=True))
         found: set[int] = set()
-        for some in iter(lambda: list(islice(theirs, _LOOKED_UP)), []):
+        for some in iter(lambda: list(islice(elsewhere, _BLOCK)), []):
             open_ = self._plan(step, some, retry_failed=self.retry_failed).todo
             found.update(self.shard.of(request) for _, request in open_)
             if len(found) == self.shard.count - 1:
@@ -81,10 +83,10 @@ class StepPlans:
     def _labeller(self, step: Step) -> Labeller:
         return self.labellers[step.labeller or step.task.name]
 
-    def _part(
+    def _in_shard(
         self, step: Step, requests: Iterable[Request], *, others: bool = False
     ) -> Iterable[Request]:
-        """Those that the shard asks, or with ``others`` those that it does not."""
+        """The requests in the shard or, with ``others``, in the other shards."""
         shard, asked = self.shard, (self._labeller(step), self.labellers[step.asked_task.name])
         if shard is None or all(who.id.is_free for who in asked):
             return () if others else requests

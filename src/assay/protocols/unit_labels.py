@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 class UnitLabels:
     """The labels of an evaluation, looked up by unit.
 
-    ``labellers`` are the evaluation's own by task name; None where one could not be made (its
-    labels are then taken as missing). ``tasks`` are those of the protocol. Labels under tasks that
-    tell the verdict of one of these (tasks.shared) count as labels of it; ``asked_as`` names tasks
-    that are asked under such a one, so that a label that failed there is a failed label here; for
-    those in ``strict`` only people's labels count that were given under another task. Labels are
-    had as scores need them; :meth:`assay.ledger.Ledger.whole` has the rest.
+    ``labellers`` are the evaluation's own by task name, None if one could not be made (its labels
+    are then treated as missing). ``tasks`` are the protocol's. Labels of tasks that imply a verdict
+    on one of these (:mod:`assay.tasks.shared`) count as labels of it. ``asked_as`` names tasks that
+    are asked under such another task, so that a label that failed there is a failed label here.
+    Tasks in ``strict`` accept only people's labels of other tasks. Labels have what scores need;
+    :meth:`assay.ledger.Ledger.whole` has the rest.
     """
 
     ledger: AnyLedger
@@ -47,9 +47,10 @@ class UnitLabels:
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
     shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
     disputed: set[str] = field(default_factory=set, init=False)
-    """Units that were looked at on which people disagree, and nobody settled it."""
+    """Units looked up on which people disagree and nobody has settled it."""
     unsettled: set[str] = field(default_factory=set, init=False)
-    """Those of them that have no label that counts, under a policy that wants it settled."""
+    """Those ``disputed`` units that have no label that counts, as the policy requires a
+    settlement."""
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -60,7 +61,7 @@ class UnitLabels:
 
     @cached_property
     def _versions(self) -> dict[str, str]:
-        """The version of every task that can count."""
+        """The version of every task whose labels can count."""
         others = (one.task for found in self._sources.values() for one in found)
         return {task.name: task.version for task in (*others, *self.tasks)}
 
@@ -71,18 +72,19 @@ class UnitLabels:
 
     @cached_property
     def _counting(self) -> Callable[[Places], Places]:
-        """From the oldest label of each unit to the place of the one that counts."""
+        """Maps the oldest label of each unit to the place of the label that counts."""
         policy, configured = self.policy, self.configured
         return self.columns.counting(
             lambda label: policy.rank(label, configured.get(label.task)),
-            # Whether a person's label is independent hangs on the label itself.
+            # Whether a person's label is independent depends on the label itself.
             lambda label: label.labeller.is_human and policy.independent,
         )
 
     def counting_places(self, task: AnyTask, first: Places) -> Places:
-        """For units of a task, whose oldest labels stand at the places ``first`` (or nowhere), the
-        place of the label that counts, NONE, or CLOSELY."""
-        if task.name in self._sources:  # labels of other tasks have a say
+        """The places of the labels that count for units of a task, given the places of their oldest
+        labels (NONE if there is none). A result is NONE if no label counts, and CLOSELY if
+        :meth:`choose` must decide."""
+        if task.name in self._sources:  # labels of other tasks may count
             return np.full(len(first), CLOSELY, np.int64)
         found = np.full(len(first), NONE, np.int64)
         held = first >= 0
@@ -90,28 +92,28 @@ class UnitLabels:
         return found
 
     def may_have_several(self, task: AnyTask, first: Places) -> Bools:
-        """Which units of a task, whose oldest labels stand at the places ``first`` (or nowhere),
-        may have more than one."""
-        if task.name in self._sources:  # those of other tasks may be theirs, too
+        """Which units of a task may have more than one label, given the places of their oldest
+        labels (NONE if there is none)."""
+        if task.name in self._sources:  # labels may be derived from other tasks
             return np.ones(len(first), np.bool_)
         found: Bools = first >= 0
         found[found] = self.columns.several(first[found])
         return found
 
     def fetch_labels(self, places: Places) -> dict[int, Label]:
-        """By number in a row of places the labels that are made at once; their places become NONE.
-        Others are made when they are looked at, when the ledger may be closed."""
+        """Make those labels now that cannot be made later, by their index in ``places``, and set
+        their places to NONE. All others are made on access, when the ledger may be closed."""
         return {}
 
     def place(self, label: Label | None) -> int:
-        """The place of a label that is held by the columns as it is, else NONE: what a label tells
-        under another task is held nowhere."""
+        """The place of a label that the columns hold as it is, else NONE: a label derived from
+        another task is in no column."""
         return NONE if label is None else self.columns.place_of(label)
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
-        """Identity of the evaluation's own labeller of each task."""
-        # The ledger's own objects where it has them: comparing those costs next to nothing.
+        """The identity of the evaluation's own labeller of each task."""
+        # The ledger's own objects if it has them, as comparing these costs next to nothing.
         known = list(self.ledger.labellers().values())
         found: dict[str, LabellerId | None] = {}
         for task in self.tasks:
@@ -121,7 +123,7 @@ class UnitLabels:
         return found
 
     def with_policy(self, policy: Policy) -> UnitLabels:
-        """The same labels under another policy, not whole; they are not read again."""
+        """The same labels under another policy, not whole. They are not read again."""
         other = UnitLabels(
             self.ledger, policy, self.labellers, self.tasks, self.asked_as, self.strict
         )
@@ -134,7 +136,7 @@ class UnitLabels:
         return not self.ledger.judged_by_people().isdisjoint(self._versions)
 
     def answered_by_people(self, task: AnyTask) -> bool:
-        """Whether people labelled anything under a task, or under one that tells its verdict."""
+        """Whether people labelled anything under a task, or under one that implies its verdict."""
         others = (one.task.name for one in self._sources.get(task.name, ()))
         return not self.ledger.judged_by_people().isdisjoint((task.name, *others))
 
@@ -143,43 +145,44 @@ class UnitLabels:
         return self.columns.of(unit)
 
     def labels(self, task: AnyTask, content: UnitContent) -> list[Label]:
-        """All labels of a unit, oldest first, with those that another task's tell. Of one machine
-        those under the task itself go before others, usable ones before failed ones."""
+        """All labels of a unit, oldest first, including those derived from other tasks. Of one
+        machine, only the best kind is kept: usable before failed, and then labels under the task
+        itself before derived ones."""
         unit = unit_hash(task.name, content)
         own = self.of(unit)
         if task.name not in self._sources:
             return own
-        told = self._told(task, unit, content)
-        if not told:
+        derived = self._derived(task, unit, content)
+        if not derived:
             return own
-        sure = [one.labeller for one in own if one.status is Status.OK]
-        told = [one for one in told if one.labeller.is_human or one.labeller not in sure]
-        sure = [one.labeller for one in told if one.status is Status.OK]
-        own = [one for one in own if one.status is Status.OK or one.labeller not in sure]
-        return sorted([*own, *told], key=lambda label: label.rowid)
+        usable = [one.labeller for one in own if one.status is Status.OK]
+        derived = [one for one in derived if one.labeller.is_human or one.labeller not in usable]
+        usable = [one.labeller for one in derived if one.status is Status.OK]
+        own = [one for one in own if one.status is Status.OK or one.labeller not in usable]
+        return sorted([*own, *derived], key=lambda label: label.rowid)
 
-    def _told(self, task: AnyTask, unit: str, content: UnitContent) -> list[Label]:
+    def _derived(self, task: AnyTask, unit: str, content: UnitContent) -> list[Label]:
         found = []
-        for source, other in self._others_of(task, content):
+        for source, other in self._source_units(task, content):
             for label in self._present(source.task, other):
                 if label.status is not Status.OK and task.name not in self.asked_as:
                     continue
                 if task.name in self.strict and not label.labeller.is_human:
                     continue
-                told = source.told(label, task, unit)
-                if told is not None:
-                    found.append(told)
+                derived = source.derive(label, task, unit)
+                if derived is not None:
+                    found.append(derived)
         return found
 
-    def _others_of(
+    def _source_units(
         self, task: AnyTask, content: UnitContent
     ) -> Iterator[tuple[Source, UnitContent]]:
         for source in self._sources.get(task.name, ()):
             yield source, source.content(content)
 
     def _present(self, task: AnyTask, content: UnitContent) -> list[Label]:
-        """The labels of a unit of another task; of one machine that was asked in several wordings
-        those in the present one, where there are any."""
+        """The labels of a unit of another task. If a machine was asked in several wordings, only
+        its labels in the present wording are kept, as far as there are any."""
         labels = self.of(unit_hash(task.name, content))
         labeller = self.labellers.get(task.name)
         own = [one for one in labels if labeller is not None and one.labeller == labeller.id]
@@ -195,8 +198,9 @@ class UnitLabels:
         labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Sequence[Label]:
-        """Those of a unit's labels (oldest first) that were given to the question as its labeller
-        (or ``who``) is asked it now, or, where none was, to that of the newest usable one."""
+        """The labels of one machine, oldest first, that answer the question as it would be asked
+        now by ``who`` or else the task's labeller. If there are none, those that answer the same
+        question as its newest usable label."""
         every = self.labellers.values()
         labeller = (
             self.labellers.get(task.name)
@@ -218,8 +222,9 @@ class UnitLabels:
         *,
         still: bool = False,
     ) -> Label | None:
-        """The label of a unit that counts, which may be a failed one; the one that counted when the
-        label with the number ``before`` was not there yet, or that ``still`` does."""
+        """The label that counts for a unit, which may be a failed one. With ``before``, only labels
+        with lower numbers are considered; ``still`` says that the label found counts to this day,
+        so that people's disagreement on it is recorded."""
         labels = self.labels(task, content)
         present = partial(self._asked_now, task, content)
         if before is not None:
@@ -232,7 +237,7 @@ class UnitLabels:
             return found
         unit = found.unit
         own = any(found.rowid == one.rowid for one in self.of(unit))
-        for source, other in self._others_of(task, content):
+        for source, other in self._source_units(task, content):
             said = self.of(unit_hash(source.task.name, other))
             if self.shared.excludes(task, unit, source, said, found, own, self.policy):
                 return None
@@ -245,8 +250,8 @@ class UnitLabels:
         labels: Sequence[Label],
         present: Callable[[Sequence[Label]], Sequence[Label]],
     ) -> Label | None:
-        """The one of some labels, oldest first, that counts (:func:`assay.ledger.policy.choose`);
-        where people disagree on it, the ``unit`` is kept."""
+        """The one of ``labels``, oldest first, that counts (:func:`assay.ledger.policy.choose`). If
+        people disagree, the ``unit`` is recorded as disputed."""
         own = self.configured[task.name]
         found = choose(labels, self.policy, own, present)
         if people_differ(labels, self.policy, own):
@@ -256,7 +261,8 @@ class UnitLabels:
         return found
 
     def superseded(self) -> Counter[tuple[str, str]]:
-        """How many units the evaluation's own labeller was asked about again, by task and why."""
+        """How many units the evaluation's own labeller was asked about again, by task and
+        reason."""
         found: Counter[tuple[str, str]] = Counter()
         for task in self._versions:
             own = self.configured.get(task)
@@ -274,14 +280,16 @@ class UnitLabels:
     def machine_label(
         self, task: AnyTask, content: UnitContent, who: LabellerId | None = None
     ) -> Label | None:
-        """The usable label of a machine for a unit, the evaluation's own unless another is named,
-        that counts where people's are left out; its labels under other tasks tell it, too."""
+        """The usable label by a machine that would count for a unit without people's labels,
+        including labels derived from other tasks. The machine is the evaluation's own unless
+        ``who`` names another."""
         by = who or self.configured[task.name]
         labels = [one for one in self.labels(task, content) if one.labeller == by]
         return self._usable_now(task, content, labels, who)
 
     def machine_labels(self, task: AnyTask, units: Iterable[str]) -> dict[str, Label]:
-        """The same of the evaluation's own machine, by unit, of labels under the task itself."""
+        """The usable labels of many units by the evaluation's own machine, by unit. Labels derived
+        from other tasks are left out."""
         own = self.configured[task.name]
         given = {unit: [one for one in self.of(unit) if one.labeller == own] for unit in units}
         contents = self.ledger.contents(unit for unit, some in given.items() if len(some) > 1)
@@ -298,20 +306,20 @@ class UnitLabels:
         labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Label | None:
-        """Of one machine's labels of a unit the first usable one that was given to the question as
-        it is asked now (as :func:`assay.ledger.policy.choose` has it)."""
+        """The first usable one of a machine's labels of a unit that answers the question as it is
+        asked now, as :func:`assay.ledger.policy.choose` prefers it."""
         now = labels if len(labels) < 2 else self._asked_now(task, content, labels, who)
         return next((one for one in now if one.status is Status.OK), None)
 
 
 class WholeUnitLabels(UnitLabels):
-    """The same with labels that are had whole, one after the other."""
+    """Labels with everything that a report shows of them. They are read whole, one by one."""
 
     def of(self, unit: str) -> list[Label]:
         return list(self.ledger.whole(super().of(unit)))
 
     def place(self, label: Label | None) -> int:
-        return NONE  # what is held is not whole
+        return NONE  # labels in the columns are not whole
 
     def fetch_labels(self, places: Places) -> dict[int, Label]:
         now = np.flatnonzero(places >= 0)

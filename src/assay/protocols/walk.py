@@ -1,7 +1,7 @@
-"""Labels looked up one after the other, where what is asked hangs on what was said before it.
+"""Look-ups of labels one after the other, where each question depends on earlier answers.
 
-The same walk serves both: a step asks what was looked up, scoring takes what was found, so that the
-two cannot differ.
+One walk serves both sides: a step asks what was looked up, and scoring uses what was found, so that
+the two cannot differ.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from assay.tasks.base import AnyTask, Unit
 
 
 class Walk:
-    """Looks labels up in a book, where they are counted, and notes what it looked up."""
+    """Looks up labels in a book, which counts them, and records what was looked up."""
 
     def __init__(self, book: LabelBook) -> None:
         self.book = book
         self._looked_up: list[tuple[AnyTask, Unit, str]] = []
 
     def note(self, task: AnyTask, unit: Unit, topic: str) -> None:
-        """A unit whose label was looked up elsewhere."""
+        """Record a unit whose label was looked up elsewhere."""
         self._looked_up.append((task, unit, topic))
 
     def label(self, task: AnyTask, unit: Unit, place: Place) -> Label | None:
-        """The label of a unit that counts, which may be a failed one."""
+        """The label that counts for a unit, which may be a failed one."""
         self.note(task, unit, place.topic)
         return self.book.label(task, unit, place)
 
     def says(self, task: AnyTask, unit: Unit, place: Place) -> Any:
-        """The verdict on a unit; None where there is none that can be used."""
+        """The verdict on a unit, or None if there is no usable one."""
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
 
     def take(self, *tasks: AnyTask) -> list[Request]:
-        """Forget what was looked up, and give what some tasks were asked of it."""
+        """Return what some tasks are asked of everything looked up since the last call, and forget
+        it."""
         looked_up, self._looked_up = self._looked_up, []
         names = {one.name for one in tasks}
         return [Request(task, unit, topic=at) for task, unit, at in looked_up if task.name in names]

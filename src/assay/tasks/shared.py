@@ -37,7 +37,7 @@ class Source:
     leaves_open: str = ""
     excludes: Callable[[Plain, Plain], bool] = lambda _said, _own: False
 
-    def told(self, label: Label, task: AnyTask, unit: str) -> Label | None:
+    def derive(self, label: Label, task: AnyTask, unit: str) -> Label | None:
         """A label of this source as one of ``task``: uid, labeller and reason stay its own. None
         where it leaves the verdict open."""
         if label.status is not Status.OK or label.verdict is None:
