@@ -13,8 +13,8 @@ from assay.protocols.answers import judged
 from tests.golden import large
 from tests.golden.stage import ORACLE
 
-BLOCKS = ((lines, "ROWS", 64), (reading, "_BLOCK", 64), (labels, "_AT_ONCE", 64),
-          (judged, "_AT_ONCE", 8))  # fmt: skip
+BLOCKS = ((lines, "ROWS", 64), (reading, "_BLOCK", 64), (labels, "_BLOCK", 64),
+          (judged, "_BLOCK", 8))  # fmt: skip
 # R2C2 takes about 450; when answers and labels were objects it took over a thousand.
 MOST = {"r2c2": 700, "exam": 550}
 SIZES = {"r2c2": (150, 400), "exam": (300, 700)}

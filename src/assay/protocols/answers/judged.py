@@ -42,7 +42,7 @@ from assay.protocols.places import Place
 from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
 
-_AT_ONCE = 1000  # answers that are judged at once
+_BLOCK = 1000  # answers that are judged at once
 _REMEMBERED = 500  # questions whose passages are held for results that are looked at
 
 _COUNTED, _CARRIED, _MISSING, _WAITING, _FAILED, _ = map(STATES.index, LabelState)
@@ -79,7 +79,7 @@ def judge_answers(
     judged = {name: JudgedRun(name, labels, book.used.scratch) for name in runs}
     places = {name: place for place, name in enumerate(judged)}
     for task, same in groupby(asked.every_answer(), lambda one: answer_task(one[1])):
-        while some := list(islice(same, _AT_ONCE)):
+        while some := list(islice(same, _BLOCK)):
             found = judge.judge(task, [one for _, one, _ in some], [one for _, _, one in some])
             by_run = np.array([places[run] for run, _, _ in some])
             labels.share(found, list(judged.values()), by_run)
