@@ -57,9 +57,9 @@ def carried(
     chosen = book.choose(task, sorted(candidates, key=lambda label: label.rowid))
     if chosen is None:
         return None
-    then, former, end = former_units[chosen.unit]
+    beside, former, end = former_units[chosen.unit]
     book.find(task, former, before=end, still=True)  # records whether people disagree on it
-    return chosen, then
+    return chosen, beside
 
 
 def _counted_at(

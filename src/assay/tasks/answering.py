@@ -1,7 +1,7 @@
-"""What the baseline system asks of a language model to answer from passages.
+"""What the baseline system asks a language model in order to answer from passages.
 
-Only what an answer cannot do without is checked here; what else is wrong with a reply (a nugget
-without a passage, a citation of nothing) is left out by whoever reads it, and counted.
+Only what an answer cannot do without is checked here. Other faults of a reply (a nugget without a
+passage, a citation of nothing) are dropped and counted by the code that reads it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ _PASSAGE = re.compile(r"(?:passage\s*|fact\s*)?([0-9]+)", re.IGNORECASE)
 
 
 def _percentage(given: Any) -> Any:
-    """``90``, ``"90 %"`` and ``90.4`` as a whole percentage. What may be a probability (``0.9``,
-    ``1.0``) is refused, for the model to be told of; a word stays as it is, and is refused too."""
+    """Read ``90``, ``"90 %"`` and ``90.4`` as a whole percentage. Possible probabilities (``0.9``,
+    ``1.0``) are refused, which the model is told. Other values stay as they are, to be refused by
+    the field."""
     if isinstance(given, bool):
         raise ValueError("must be a whole number from 0 to 100")
     sign = False
@@ -37,7 +38,7 @@ def _percentage(given: Any) -> Any:
 
 
 def _passage_number(given: Any) -> Any:
-    """``"PASSAGE 3"`` or ``"FACT 3"``, as the prompt marks it, as its number."""
+    """Read ``"PASSAGE 3"`` and ``"FACT 3"``, the marks in the prompt, as their number."""
     if isinstance(given, bool):
         raise ValueError("must be the number of a passage")
     if isinstance(given, str) and (found := _PASSAGE.fullmatch(given.strip())):
@@ -46,7 +47,7 @@ def _passage_number(given: Any) -> Any:
 
 
 def _number_as_text(given: Any) -> Any:
-    """An answer that is a number, in digits."""
+    """Write an answer that is a number in digits."""
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         return canonical(given).decode()
     return given
@@ -56,15 +57,16 @@ PassageNumber = Annotated[int, BeforeValidator(_passage_number)]
 _NUMBER: TypeAdapter[int] = TypeAdapter(PassageNumber)
 _TEXT: TypeAdapter[str] = TypeAdapter(str)
 Odd = SkipJsonSchema[tuple[str, ...]]
-"""What stood in a list of a reply and does not fit, as JSON; no model is asked for it."""
+"""The entries of a list in a reply that could not be read, as JSON. No model is asked for it."""
 
 
 def _sifted(
     name: str, reads: Callable[[Any], Any], *, alone: str = "", needed: bool = False
 ) -> Any:
-    """A validator of replies that leaves in the list ``name`` what ``reads`` can read (it raises
-    ValidationError), and has the rest under ``odd``. A reply that is a text stands for the field
-    ``alone``, if named; what is no list at all is left to be refused where it is ``needed``."""
+    """A validator of replies that keeps those items of the list ``name`` that ``reads`` can read
+    (it raises ValidationError for others), and moves the rest to ``odd``. A reply that is a text
+    becomes the field ``alone``, if named. If ``needed``, a value that is no list stays as it is, to
+    be refused."""
 
     def sift(cls: type[Verdict], given: Any) -> Any:
         if alone and isinstance(given, str):
@@ -86,8 +88,8 @@ def _sifted(
 
 
 def _narrow_numbers(entries: Schema, entry: Schema, field: str, count: int) -> None:
-    """Have ``field`` of each entry be a number from 1 to ``count``, and no entries where there is
-    none."""
+    """Constrain ``field`` of each entry to a number from 1 to ``count``; if ``count`` is 0, allow
+    no entries."""
     if count:
         entry[field] = whole(1, count)
     else:
@@ -114,9 +116,9 @@ class DrawnNugget(Verdict):
 
 
 class DrawnAnswer(Verdict):
-    """Nuggets that lead to the answer, the answer itself, and how sure the model says it is.
+    """Nuggets that lead to the answer, the answer itself, and the model's stated confidence.
 
-    The schema asks for at least one nugget: small models else take the short way and write none.
+    The schema asks for at least one nugget: otherwise small models take a shortcut and write none.
     """
 
     nuggets: Annotated[
@@ -164,7 +166,7 @@ class NuggetsUnit(Unit):
 
 
 class HelpfulNuggets(Verdict):
-    """What the passage says that helps, each a claim in one sentence; perhaps nothing."""
+    """What the passage says that helps, each a claim in one sentence; possibly nothing."""
 
     nuggets: Annotated[tuple[str, ...], Field(json_schema_extra={"maxItems": 3})] = ()
     odd: Odd = ()
@@ -189,8 +191,8 @@ class FromNuggetsUnit(Unit):
 
 
 class AnswerFromNuggets(Verdict):
-    """The numbers (from 1) of the facts that lead to the answer, the answer, and how sure the model
-    says it is."""
+    """The numbers (from 1) of the facts that lead to the answer, the answer, and the stated
+    confidence."""
 
     facts: tuple[PassageNumber, ...] = ()
     answer: Annotated[str, BeforeValidator(_number_as_text)]
@@ -218,7 +220,7 @@ FROM_NUGGETS = Task(
 
 
 class CertaintyUnit(Unit):
-    """A question, the passages that it was answered from, and the answer."""
+    """A question, the passages from which it was answered, and the answer."""
 
     question: str
     passages: tuple[str, ...]
@@ -226,7 +228,7 @@ class CertaintyUnit(Unit):
 
 
 class Certainty(Verdict):
-    """P(yes) / (P(yes) + P(no)) of the model's next token after the question whether the answer is
+    """P(yes) / (P(yes) + P(no)) for the model's next token when asked whether the answer is
     correct. (Kadavath et al., *Language models (mostly) know what they know*, 2022: P(True).)"""
 
     probability: float
@@ -243,7 +245,7 @@ CERTAINTY = Task(
 
 
 class ReportUnit(Unit):
-    """A narrative and the passages to write from, best first; ``words`` is the most allowed."""
+    """A narrative and the passages to write from, best first. ``words`` is the maximum length."""
 
     narrative: str
     passages: tuple[str, ...]

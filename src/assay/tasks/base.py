@@ -1,7 +1,7 @@
-"""What a labelling task is: an input type, a verdict type, a prompt and a version.
+"""Labelling tasks: what is judged, what a verdict looks like, and how both are checked.
 
-A task is plain data plus two pure functions. How the verdict is got (schema-constrained
-decoding, yes/no margins, rules, a person) is the labeller's business.
+A task is plain data and a few pure functions. How a verdict is obtained (schema-constrained
+decoding, yes/no margins, rules, a person) is up to the labeller.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from assay.tasks.schemas import Schema, closed_schema
 
 
 class Unit(BaseModel):
-    """Base of task inputs: what a label is about. Content only, no ids of runs or topics, so
-    that the same content is asked about once whoever submitted it."""
+    """Base class of task inputs: what a label is about. A unit has content only, no ids of runs or
+    topics, so that the same content is asked about once, whoever submitted it."""
 
     # Built when first used: a command needs few of the tasks.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Verdict(BaseModel):
-    """Base of task outputs. Its JSON schema is what a model's reply is constrained to."""
+    """Base class of task outputs. A model's reply is constrained to its JSON schema."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
@@ -37,38 +37,40 @@ V = TypeVar("V", bound=Verdict)
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """Answer to one yes/no question."""
+    """The answer to one yes/no question."""
 
     yes: bool
     reason: str = ""
 
 
 class AskYesNo(Protocol):
-    """How a task that is decided by yes/no questions asks one of them."""
+    """Asks one of the yes/no questions by which a task is decided."""
 
     def __call__(self, probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
-        """Ask the question of template block ``probe`` with further template variables."""
+        """Ask the question in the template block ``probe``, with further template variables."""
 
 
 @dataclass(frozen=True)
 class Task(Generic[U, V]):
     """A labelling task.
 
-    ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
-    shown to the model in the repair turn), or None; ``person_check`` takes its place for a person's
-    verdict where people may say less. ``decide`` builds the verdict from yes/no
-    questions. ``plain`` reads a reply that holds no JSON, where the protocol has a rule for that,
-    or returns None. ``version`` changes whenever the meaning of the labels does. ``orders`` names,
-    for verdict fields of words that have an order, those words from the strictest on. ``joins`` is
-    whether several verdicts can be voted into one; texts that are written anew cannot. With
-    ``by_people`` nobody is asked: labels come from people alone. ``compared`` is the verdict's
-    attribute by which labellers are set beside each other, where that is not a field of it.
-    ``usual_tokens`` is how long replies are, for estimates; 0 leaves that to the labeller.
-    ``narrow`` makes a schema of the verdict (which it changes) that of a unit, so that ``check``
-    refuses no reply held to it (tasks.schemas). ``judged`` names the unit's fields that are judged,
-    where it is not the last one alone. ``usual_labeller`` labels where nobody is named for the task
-    itself. ``sides`` are the two fields of the unit that are set beside each other, and the two
-    values by which a verdict names them: where both change places, the same is said.
+    ``version`` changes whenever the meaning of the labels does. ``check`` returns what is wrong
+    with a verdict that fits the schema but not the unit, or None; a model is shown it in the repair
+    turn. ``person_check`` replaces it for people where they may say less. ``decide`` builds the
+    verdict from yes/no questions. ``plain`` reads a reply without JSON if the protocol has a rule
+    for that, or returns None. ``narrow`` changes the schema of the verdict to that for a unit, such
+    that every reply that fits passes ``check`` (:mod:`assay.tasks.schemas`).
+
+    ``orders`` has, for fields whose values are ordered words, these words from the strictest on.
+    ``joins``: several verdicts can be joined by voting; free texts cannot. ``compared`` is the
+    attribute of the verdict by which labellers are compared, if it is not a field. ``judged`` are
+    the unit's fields that are judged, if not only the last one. ``sides`` are two fields of the
+    unit that are compared and the two values by which a verdict names them; swapping both leaves
+    the meaning unchanged.
+
+    ``by_people``: only people label. ``usual_labeller`` labels if nobody is named for this task
+    itself. ``usual_tokens`` is the usual length of replies, for estimates; 0 leaves that to the
+    labeller.
     """
 
     name: str
@@ -93,23 +95,24 @@ class Task(Generic[U, V]):
 
     @property
     def template(self) -> str:
-        """What the files of its prompts are called: ``TEMPLATE.j2`` has the chat prompt, in the
-        blocks ``system`` and ``user``, ``TEMPLATE.probes.j2`` the yes/no questions, where it can be
-        decided so."""
+        """Base name of the prompt files: ``TEMPLATE.j2`` has the chat prompt in the blocks
+        ``system`` and ``user``, ``TEMPLATE.probes.j2`` the yes/no questions, if the task can be
+        decided by them."""
         return self.name.replace(".", "_")
 
     @property
     def judged_fields(self) -> tuple[str, ...]:
-        """The unit's fields that are judged; all others are what they are judged against."""
+        """The unit's fields that are judged; the others are what they are judged against."""
         return self.judged or (list(self.unit.model_fields)[-1],)
 
     def schema(self) -> Schema:
-        """JSON schema of the verdict, closed to further properties (as strict servers ask). It is
-        part of the keys of labels: a question stays the same whatever narrows its replies."""
+        """JSON schema of the verdict, closed to further properties, as strict servers require. It
+        is part of the keys of labels: a question stays the same however its replies are
+        narrowed."""
         return closed_schema(self.verdict)
 
     def schema_of(self, unit: U) -> Schema:
-        """JSON schema that the reply about ``unit`` is held to."""
+        """JSON schema to which replies about ``unit`` are constrained."""
         schema = self.schema()
         if self.narrow is not None:
             self.narrow(unit, schema)
@@ -118,7 +121,7 @@ class Task(Generic[U, V]):
 
 AnyTask = Task[Any, Any]
 UnitContent = Mapping[str, Any]
-"""What a unit holds. Looking labels up needs no more, and units take a while to make."""
+"""The content of a unit. It suffices for looking labels up, and is faster to make than a unit."""
 
 
 def canonical(value: Any) -> bytes:
@@ -138,6 +141,6 @@ def unit_hash(task: str, content: UnitContent) -> str:
 
 
 def unit_digests(task: str, contents: Iterable[UnitContent]) -> list[bytes]:
-    """The same of many, each as 16 bytes."""
+    """:func:`unit_hash` of many units, as 16 bytes each."""
     sha, dumps, sort = hashlib.sha256, orjson.dumps, orjson.OPT_SORT_KEYS
     return [sha(dumps([task, one], option=sort)).digest()[:16] for one in contents]

@@ -1,5 +1,5 @@
-"""The battle: which of two answers to a question is better? Every protocol has answers to set
-beside each other; who handed them in is not in the unit."""
+"""The battle: which of two answers to a question is better? Answers of any protocol can be
+compared, and the unit does not say who handed them in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BattleUnit(Unit):
 
 
 def _outcome(value: object) -> object:
-    """``[[A]]``, ``both_bad`` and the like stand for the four verdicts."""
+    """Read ``[[A]]``, ``both_bad`` and the like as the four verdicts."""
     if not isinstance(value, str):
         return value
     inner = _BRACKETED.fullmatch(value.strip())
@@ -37,14 +37,14 @@ def _outcome(value: object) -> object:
 
 
 class BattleVerdict(Verdict):
-    """The better answer; a tie where there is little between them, or where neither will do."""
+    """The better answer, or a tie if there is little between them or neither is good enough."""
 
     reason: str = ""
     verdict: Annotated[Outcome, BeforeValidator(_outcome)]
 
 
 def _plain(_unit: BattleUnit, reply: str) -> BattleVerdict | None:
-    """A reply that is nothing but a verdict in brackets, as RAGDoll's judge gives it."""
+    """Read a reply that is only a verdict in brackets, as RAGDoll's judge gives it."""
     found = _outcome(reply)
     bracketed = _BRACKETED.fullmatch(reply.strip()) is not None
     return BattleVerdict(verdict=found) if bracketed and isinstance(found, Outcome) else None

@@ -1,9 +1,10 @@
 """The labelling tasks of EXAM++: bank generation, self-rated answerability, answer extraction, and
 the direct graders that the paper compares with (appendix A).
 
-Source: Farzi & Dietz, EXAM++, sections 4.1 and 4.2. The scales are the paper's, the prompts'
-wording is ours; a file of the same name in the folder's ``prompts/`` puts in another. Answers are
-verified by the task ``r2c2.answer``, which asks the same: is this answer right, going by the key?
+Source: Farzi & Dietz, EXAM++, sections 4.1 and 4.2. The scales are the paper's, the wording of the
+prompts is ours; a file of the same name in the folder's ``prompts/`` replaces it. Answers are
+verified by the task ``r2c2.answer``, which asks the same: is this answer right according to the
+key?
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
 
 
 def _only_number(text: str, highest: int) -> int | None:
-    """The number that a reply in prose names, where it names one and only one, and that a grade."""
+    """The grade in a reply in prose, if it names exactly one number and that is a grade."""
     found = {match.group() for match in _NUMBER.finditer(text)}
     if len(found) != 1:
         return None
@@ -34,23 +35,23 @@ def _only_number(text: str, highest: int) -> int | None:
 
 
 class RatingUnit(Unit):
-    """A passage and an exam question (the passage first: several questions share it)."""
+    """A passage and an exam question. (The passage comes first, as several questions share it.)"""
 
     passage: str
     question: str
 
 
 class Rating(Verdict):
-    """How well the passage answers the question: 5 wholly and rightly, 0 not at all."""
+    """How well the passage answers the question: 5 fully and correctly, 0 not at all."""
 
     reason: str = ""
     rating: whole_grade(5)  # type: ignore[valid-type]
 
 
 def rating_from_prose(unit: RatingUnit, reply: str) -> Rating | None:
-    """A rating from a reply that is no JSON (paper, section 4.2.2): the number that it names;
-    without any number 0 where it says that the question cannot be answered, else 1. None where it
-    names several numbers, or one that is no grade."""
+    """A rating from a reply without JSON (paper, section 4.2.2): the number that it names; without
+    any number, 0 if it says that the question cannot be answered, else 1. None if it names several
+    numbers, or one that is no grade."""
     text = reply.strip()
     if not text:
         return None
@@ -75,7 +76,7 @@ SELF_RATING = Task(
 
 
 class ExtractUnit(Unit):
-    """A passage and an exam question, with its options where it has any."""
+    """A passage and an exam question, with its options if it has any."""
 
     passage: str
     question: str
@@ -83,14 +84,14 @@ class ExtractUnit(Unit):
 
 
 class Extracted(Verdict):
-    """The answer that the passage gives; "unanswerable" where it gives none."""
+    """The answer that the passage gives; "unanswerable" if it gives none."""
 
     reason: str = ""
     answer: str
 
 
 def _answer_from_prose(unit: ExtractUnit, reply: str) -> Extracted | None:
-    """A reply that is no JSON is the answer itself."""
+    """Read a reply without JSON as the answer itself."""
     text = reply.strip()
     return Extracted(answer=text) if text else None
 
@@ -122,7 +123,7 @@ def _grade_from_prose(unit: RelevanceUnit, reply: str) -> DirectGrade | None:
 
 
 def _yes_no_from_prose(unit: RelevanceUnit, reply: str) -> YesNoRelevance | None:
-    """A reply that is, or begins with, a bare Yes or No."""
+    """Read a reply that is, or begins with, a bare Yes or No."""
     found = re.match(r"\W*(yes|no)\b(?!\s+(?:and|or)\b)", reply, re.IGNORECASE)
     if found is None:
         return None
@@ -158,14 +159,14 @@ DIRECT: dict[str, AnyTask] = {
     "sun": _direct("sun", "does the passage include an answer to the query?"),
     "sun_few": _direct("sun_few", "does the passage include an answer? with examples"),
 }
-"""The direct graders by their short name."""
+"""The direct graders by their short names."""
 
 
 # -- banks ------------------------------------------------------------------------------------
 
 
 class GenerateUnit(Unit):
-    """A query, a subtopic of it where there is one, and how many questions are wanted."""
+    """A query, a subtopic of it if there is one, and the number of questions wanted."""
 
     query: str
     subtopic: str = ""
@@ -173,7 +174,7 @@ class GenerateUnit(Unit):
 
 
 class Generated(Verdict):
-    """Exam questions; those that come again are none more."""
+    """Exam questions. Repeated ones do not count again."""
 
     questions: tuple[str, ...]
 

@@ -1,7 +1,7 @@
-"""Verdict fields that several tasks have: yes or no, grades, words of a fixed list.
+"""Fields of verdicts that several tasks share: yes or no, grades, and words of a fixed list.
 
-Each accepts what models and people write for the same thing, full-width letters and digits too, and
-nothing that has to be guessed.
+Each accepts the usual spellings of models and people, including full-width letters and digits, but
+nothing that would have to be guessed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def whole_grade(highest: int) -> Any:
 
 
 def folded(value: object) -> object:
-    """Letter case and the way that the words of a label are joined do not matter."""
+    """Normalise a label: letter case, and how its words are joined, do not matter."""
     if type(value) is str:
         return re.sub(r"[\s-]+", "_", _plain(value).strip(".\"'").casefold())
     return value
@@ -62,5 +62,5 @@ def _plain(text: str) -> str:
 
 
 def each_folded(value: object) -> object:
-    """The same of every label in a list."""
+    """:func:`folded` for every label in a list."""
     return [folded(one) for one in value] if isinstance(value, list | tuple) else value

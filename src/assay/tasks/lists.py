@@ -1,6 +1,6 @@
-"""How many entries a list of a verdict must have, and that there is something to read in them.
+"""Rules for lists in verdicts: their lengths, and that their texts are not blank.
 
-A check, and the schema under which no reply fails it, are two sides of one rule.
+Each rule gives a check together with the schema under which every reply passes it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def list_of_texts(
     longest: int | None = None,
     model: type[BaseModel] | None = None,
 ) -> Mapping[str, Any]:
-    """``check`` and ``narrow`` of a task: the list ``field`` holds texts (in the field ``text`` of
-    ``model``, if given) that are not empty and have at most ``longest`` characters, if given.
-    ``count`` gives the least and the most of them for a unit."""
+    """``check`` and ``narrow`` of a task whose list ``field`` has texts that are not blank and have
+    at most ``longest`` characters, if given. The texts are in the field ``text`` of ``model``, if
+    given. ``count`` returns the least and the largest length of the list for a unit."""
 
     def check(unit: Unit, verdict: Verdict) -> str | None:
         entries = getattr(verdict, field)
@@ -51,8 +51,8 @@ def list_of_texts(
 
 
 def one_for_each(items: str, field: str) -> Mapping[str, Any]:
-    """``check`` and ``narrow`` of a task whose verdict's list ``field`` has an entry for each of
-    the unit's ``items``, in order."""
+    """``check`` and ``narrow`` of a task whose list ``field`` has one entry for each of the unit's
+    ``items``, in order."""
 
     def check(unit: Unit, verdict: Verdict) -> str | None:
         wanted, given = len(getattr(unit, items)), len(getattr(verdict, field))
@@ -67,8 +67,8 @@ def one_for_each(items: str, field: str) -> Mapping[str, Any]:
 
 
 def each_once(field: str, count: int, given: Iterable[int], what: str = "numbers") -> str | None:
-    """What is wrong with the numbers ``given`` by the list ``field``, which are to be those from 1
-    to ``count``, each once."""
+    """What is wrong with the numbers ``given`` in the list ``field``, which should be 1 to
+    ``count``, each once; None if nothing is."""
     wanted, found = list(range(1, count + 1)), sorted(given)
     if found == wanted:
         return None

@@ -88,7 +88,7 @@ def _check_answer(
 def _check_persons_answer(
     unit: AnswerUnit | EveryAnswerUnit, verdict: AnswerVerdict | EveryAnswerVerdict
 ) -> str | None:
-    """A person may leave nuggets to the machine."""
+    """Check a person's verdict, which may leave nuggets to the machine."""
     given = [item.nugget for item in verdict.nuggets]
     if len(set(given)) == len(given) and set(given) <= set(range(1, len(unit.nuggets) + 1)):
         return None
@@ -126,8 +126,8 @@ ANSWER = Task(
 
 
 class EveryAnswerUnit(Unit):
-    """As :class:`AnswerUnit`, to a question that asks for several answers: those ``required``, each
-    with its wordings, ``|`` between them."""
+    """Like :class:`AnswerUnit`, for a question with several ``required`` answers. Each is given by
+    its wordings, separated by ``|``."""
 
     question: str
     answer: str
@@ -149,7 +149,7 @@ class RequiredGiven(Verdict):
 
 
 class EveryAnswerVerdict(Verdict):
-    """Which required answers are given, and which nuggets helped; an answer is ``correct`` where it
+    """Which required answers are given, and which nuggets helped. The answer is ``correct`` if it
     gives all of them."""
 
     reason: str = ""
@@ -164,7 +164,7 @@ class EveryAnswerVerdict(Verdict):
     @model_validator(mode="wrap")
     @classmethod
     def _at_one(cls, said: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        """What is said of the whole answer follows from its parts, and may not say otherwise."""
+        """Refuse a ``correct`` that contradicts ``required``, from which it follows."""
         found = read(said)
         whole = said.get("correct") if isinstance(said, dict) else None
         if isinstance(whole, bool) and whole is not found.correct:

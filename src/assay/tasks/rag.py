@@ -1,4 +1,4 @@
-"""What the protocol for builders asks beside the tasks that other protocols have."""
+"""The tasks of the protocol ``rag`` that no other protocol has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ClaimsUnit(Unit):
 
 
 class Claims(Verdict):
-    """The claims of the text, each a sentence that stands by itself, in the order of the text."""
+    """The claims of the text in its order, each a sentence that can be understood on its own."""
 
     claims: tuple[str, ...]
 

@@ -1,9 +1,9 @@
-"""Prompt templates: from a task and a unit to the messages that a model is sent.
+"""Prompt rendering: from a task and a unit to the messages that a model is sent.
 
-Templates are Jinja2 files in the package, with the blocks ``system`` and ``user`` (chat prompts)
-or one block a yes/no question beside ``system`` (probes). A file of the same name in the
-evaluation folder's ``prompts/`` takes its place. Texts from runs and corpora are data: they are
-fenced, and never evaluated as templates.
+Templates are Jinja2 files in the package, with the blocks ``system`` and ``user`` (chat prompts) or
+``system`` and one block for each yes/no question (probes). A file of the same name in the
+evaluation folder's ``prompts/`` replaces the package's. Texts from runs and corpora are data: they
+are fenced, and never evaluated as templates.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Messages = tuple[Mapping[str, str], ...]
 
 @dataclass(frozen=True)
 class Renderer:
-    """Renders prompts; ``overrides`` is the evaluation folder's ``prompts/`` or None.
+    """Renders prompts. ``overrides`` is the evaluation folder's ``prompts/``, or None.
 
-    Rendering raises SettingsError where a template of the user's cannot be read or misses a
-    block, naming the file.
+    Raises SettingsError that names the file if a template of the user's cannot be read or lacks a
+    block.
     """
 
     overrides: Path | None = None
@@ -46,11 +46,11 @@ class Renderer:
         return packaged()
 
     def chat(self, task: AnyTask, unit: Unit) -> Messages:
-        """System and user message that ask for the whole verdict as JSON."""
+        """The system and user messages that ask for the whole verdict as JSON."""
         return self._messages(f"{task.template}.j2", "user", unit, {})
 
     def probe(self, task: AnyTask, unit: Unit, probe: str, context: Mapping[str, Any]) -> Messages:
-        """System and user message that ask the yes/no question ``probe``."""
+        """The system and user messages that ask the yes/no question ``probe``."""
         return self._messages(f"{task.template}.probes.j2", probe, unit, context)
 
     def source(self, task: AnyTask) -> str:
@@ -64,7 +64,8 @@ class Renderer:
         return source
 
     def own_files(self, task: AnyTask) -> Iterator[tuple[str, bytes]]:
-        """The files of a task's prompts, by name: the folder's, else the package's."""
+        """The files of a task's prompts, by name: the folder's if it has them, else the
+        package's."""
         packaged = files("assay.tasks").joinpath("templates")
         for name in (f"{task.template}.j2", f"{task.template}.probes.j2"):
             own = None if self.overrides is None else self.overrides / name
@@ -79,18 +80,18 @@ class Renderer:
 
 
 LARGEST = 1_000_000
-"""Bytes that a template's file may have."""
+"""Largest size of a template file in bytes."""
 
 _SIMILAR = 0.8  # how like a template's a name must be that another's protocol may want
 
 
 def check_overrides(prompts: Path, more: Iterable[str] | None = None) -> None:
-    """Raise SettingsError for a ``*.j2`` file in ``prompts`` that nothing would read, which names
-    the templates that may have been meant.
+    """Raise SettingsError for a ``*.j2`` file in ``prompts`` that nothing would read. The message
+    names the templates that may have been meant.
 
-    A file that another one there includes or extends is read. ``more`` are templates of protocols
-    that are not Assay's: where there are such, only a name much like a template's is a fault, as
-    they may have further templates that are not asked for now.
+    Files that another file there includes or extends are read. ``more`` are the templates of
+    protocols that are not Assay's, if there are any: then only a name very similar to a template's
+    is a fault, as such protocols may have further templates.
     """
     found = {path.name: path for path in sorted(prompts.glob("*.j2")) if not path.is_dir()}
     for name, path in found.items():

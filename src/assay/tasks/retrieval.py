@@ -1,4 +1,4 @@
-"""What the baseline retrieval asks of a language model: queries for a question, an order of
+"""What the baseline retrieval asks a language model: queries for a question, and an order of
 passages."""
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from assay.tasks.lists import list_of_texts
 from assay.tasks.schemas import Schema, exactly, fields, whole
 
 MOST_QUERIES = 5
-"""Queries that a question is taken apart into, at most."""
+"""Most queries that a question is split into."""
 
 MOST_ORDERED = 100
-"""Passages that are put in order at once, at most: a reply with more numbers would be cut off."""
+"""Most passages that are ordered at once; a reply with more numbers would be cut off."""
 
 
 class DecompositionUnit(Unit):
@@ -23,7 +23,7 @@ class DecompositionUnit(Unit):
 
 
 class Decomposition(Verdict):
-    """Search queries that together find what answers the question, the most important first."""
+    """Search queries that together find the answer to the question, the most important first."""
 
     queries: tuple[str, ...]
 
@@ -46,8 +46,8 @@ class OrderUnit(Unit):
 
 
 class Order(Verdict):
-    """Every passage's number (from 1), the most useful passage's first. A number that comes again
-    says nothing new (:func:`in_order`)."""
+    """The numbers of all passages (from 1), the most useful one first. Repeated numbers are ignored
+    (:func:`in_order`)."""
 
     order: tuple[int, ...]
 
@@ -65,8 +65,8 @@ def _narrow_order(unit: OrderUnit, schema: Schema) -> None:
 
 
 def in_order(order: Sequence[int], count: int) -> list[int]:
-    """The numbers from 1 to ``count`` in an order said of them: those that it leaves out follow as
-    they stood, as in RankGPT (Sun et al., EMNLP 2023)."""
+    """The numbers from 1 to ``count`` in the given order. Missing ones follow in their original
+    order, as in RankGPT (Sun et al., EMNLP 2023)."""
     return list(dict.fromkeys([*order, *range(1, count + 1)]))
 
 

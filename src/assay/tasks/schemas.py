@@ -1,10 +1,10 @@
-"""JSON schemas of verdicts: a task's, and the narrower one that a unit's reply is held to.
+"""JSON schemas of verdicts: the schema of a task, and the narrower one for replies about a unit.
 
-Only what servers have in common is used: closed objects whose fields are all required,
-enumerations, ``anyOf``, references, lengths of lists. (OpenAI's strict mode, xgrammar, llguidance
-and llama.cpp's grammars part at ``prefixItems``, ``uniqueItems`` and ``pattern``.) A list with one
-entry for each number is therefore asked for as an object with the keys "1", "2", … No such schema
-says that no entry of a list comes twice: what does is read once, and refused by no check.
+Schemas use only what servers have in common: closed objects whose fields are all required,
+enumerations, ``anyOf``, references, and lengths of lists. (OpenAI's strict mode, xgrammar,
+llguidance and llama.cpp's grammars differ in ``prefixItems``, ``uniqueItems`` and ``pattern``.) A
+list with one entry per number is therefore requested as an object with the keys "1", "2", … No such
+schema can forbid repeated entries, so these are read once, and no check refuses them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Schema = dict[str, Any]
 T = TypeVar("T")
 
 TEXT_KEYWORDS = frozenset({"maxLength", "pattern"})
-"""Keywords for llguidance alone (the models in this process): OpenAI's strict mode refuses them,
-and under xgrammar's no text could hold a quotation mark or a line break."""
+"""Keywords for llguidance only (models in this process). OpenAI's strict mode refuses them, and
+under xgrammar's no text could contain a quotation mark or a line break."""
 LIST_LENGTHS = frozenset({"minItems", "maxItems"})
 """Keywords that some servers refuse."""
 
 
 def closed_schema(model: type[BaseModel]) -> Schema:
-    """The model's JSON schema, every object in it closed and with all its fields required."""
+    """The model's JSON schema, with every object closed and all its fields required."""
     schema: Schema = orjson.loads(_closed(model))
     return schema
 
@@ -56,20 +56,20 @@ def _closed(model: type[BaseModel]) -> bytes:
 
 
 def without(schema: Any, keywords: Collection[str]) -> Any:
-    """The schema without ``keywords``, wherever they stand."""
+    """The schema without ``keywords``, at any depth."""
     if isinstance(schema, dict):
         return {k: without(v, keywords) for k, v in schema.items() if k not in keywords}
     return [without(one, keywords) for one in schema] if isinstance(schema, list) else schema
 
 
 def fields(schema: Schema, model: type[BaseModel] | None = None) -> Schema:
-    """The fields of the verdict by name, or of a ``model`` that stands in it."""
+    """The fields of the verdict by name, or those of a ``model`` inside it."""
     found: Schema = (schema if model is None else schema["$defs"][model.__name__])["properties"]
     return found
 
 
 def closed_object(properties: Schema) -> Schema:
-    """An object that has all of these properties and no others."""
+    """Schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -79,27 +79,28 @@ def closed_object(properties: Schema) -> Schema:
 
 
 def exactly(count: int) -> Schema:
-    """What makes a list have ``count`` entries."""
+    """Schema keywords for a list of ``count`` entries."""
     return {"minItems": count, "maxItems": count}
 
 
 _READABLE = re.compile("[!-~¡-¬®-᙭ᚁ-῿℀-\u2fff、-\ud7ff豈-\ufdff\U00010000-\U0001faff]")
-"""A character that is neither blank nor unseen."""
+"""A character that is neither blank nor invisible."""
 
 
 def readable(text: str) -> bool:
-    """Whether there is anything to read."""
+    """Whether a text has anything to read."""
     return _READABLE.search(text) is not None
 
 
 def readable_text(most: int | None = None) -> Schema:
-    """A text in which there is something to read, of at most ``most`` characters."""
+    """Schema of a text that has something to read, and at most ``most`` characters."""
     length = {} if most is None else {"maxLength": most}
     return {"type": "string", "pattern": _READABLE.pattern, **length}
 
 
 def distinct(items: Iterable[T], text: Callable[[T], str] = str) -> tuple[T, ...]:
-    """The items, of those with an equal ``text`` (but for blanks and letter case) the first."""
+    """The items without those whose ``text`` equals an earlier one's, apart from spacing and letter
+    case."""
     found: dict[str, T] = {}
     for one in items:
         found.setdefault(" ".join(text(one).split()).casefold(), one)
@@ -107,13 +108,13 @@ def distinct(items: Iterable[T], text: Callable[[T], str] = str) -> tuple[T, ...
 
 
 def whole(first: int, last: int) -> Schema:
-    """A whole number from ``first`` to ``last``."""
+    """Schema of a whole number from ``first`` to ``last``."""
     return {"type": "integer", "enum": list(range(first, last + 1))}
 
 
 def by_number(schema: Schema, name: str, model: type[BaseModel], count: int) -> None:
-    """Ask for the list ``name`` of ``model`` as an object with the keys "1" to ``count``, without
-    the number that each entry's first field is; :func:`numbered` reads it."""
+    """Request the list ``name`` of ``model`` as an object with the keys "1" to ``count``, without
+    the number that is the first field of each entry. :func:`numbered` reads such replies."""
     _, *rest = fields(schema, model).items()
     schema["$defs"][model.__name__] = closed_object(dict(rest))
     entry = fields(schema)[name]["items"]
@@ -121,8 +122,8 @@ def by_number(schema: Schema, name: str, model: type[BaseModel], count: int) -> 
 
 
 def numbered(number: str) -> BeforeValidator:
-    """Reads ``{"1": {…}, "2": {…}}`` as the list of its values, which have the key as their field
-    ``number``; a list is left as it is."""
+    """Validator that reads ``{"1": {…}, "2": {…}}`` as a list of its values, with the key as their
+    field ``number``. Lists are left as they are."""
 
     def read(given: Any) -> Any:
         if not isinstance(given, dict):

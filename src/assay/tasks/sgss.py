@@ -1,9 +1,9 @@
-"""The labelling tasks of SGSS: all of them on three points, but for the preference.
+"""The labelling tasks of SGSS, all on a three-point scale except for the preference.
 
 Source: Sakai et al., Plans for evaluating structured generative search summaries (2026), sections
-3.2, 3.4 and 4.1. The scales are the paper's, the prompts' wording is ours. Faithfulness (do the
-cited documents, taken together, entail the text?) is the task ``trec_rag.support``, which asks the
-same of a passage and a sentence: a pair that was judged there is not asked about again.
+3.2, 3.4 and 4.1. The scales are the paper's, the wording of the prompts is ours. Faithfulness (do
+the cited documents, taken together, entail the text?) is the task ``trec_rag.support``, which asks
+the same about a passage and a sentence, so a pair that was judged there is not asked about again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.tasks.fields import folded
 
 
 class Extent(StrEnum):
-    """The three points."""
+    """The three points of the scale."""
 
     PERFECTLY = "perfectly"
     PARTIALLY = "partially"
@@ -29,7 +29,7 @@ ORDER = ("no", "partially", "perfectly")
 
 
 def _extent(value: object) -> object:
-    """``Perfectly relevant``, ``Not`` and the like stand for the three points."""
+    """Read ``Perfectly relevant``, ``Not`` and the like as the three points."""
     value = folded(value)
     if isinstance(value, str) and not isinstance(value, Extent):
         word = value.split("_")[0]
@@ -52,7 +52,7 @@ class SufficiencyUnit(Unit):
 
 
 class RepresentativenessUnit(Unit):
-    """The sections of a summary (heading and statements, a line each) and its overview."""
+    """The sections of a summary (heading and statements, one per line) and its overview."""
 
     sections: tuple[str, ...]
     overview: str

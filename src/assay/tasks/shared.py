@@ -1,11 +1,13 @@
-"""Tasks that ask the same of the same pair on different scales, and what one says of the other.
+"""Tasks that ask the same about the same pair on different scales, and what one implies for the
+other.
 
 Does the passage entail the claim (R2C2, yes or no)? How far does the passage support the sentence
-(TREC RAG, SGSS: full, partial, none)? Full support is entailment: all that is claimed is stated by
-the passage or follows from it. So a support label always tells whether there is entailment, and a
-yes to entailment tells that support is full; a no leaves open whether it is partial or none.
+(TREC RAG and SGSS: full, partial, none)? Full support is entailment: everything claimed is stated
+by the passage or follows from it. So a support label always implies whether there is entailment,
+and a yes to entailment implies full support, while a no leaves open whether support is partial or
+none.
 
-Where two protocols ask the very same question they use one task, and nothing is needed here.
+Protocols that ask the very same question share a task and need nothing here.
 """
 
 from __future__ import annotations
@@ -24,11 +26,11 @@ Plain = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Another task whose labels tell a task's verdict.
+    """Another task whose labels imply a task's verdict.
 
-    ``content`` gives the other task's unit from the task's own, ``verdict`` the task's verdict from
-    the other's. Where that is None the other's verdict leaves open what this task asks, as
-    ``leaves_open`` says in words; ``excludes`` is then whether it rules a verdict of the task out.
+    ``content`` maps the task's unit to the other task's, and ``verdict`` maps the other task's
+    verdict to the task's. It is None if the other verdict leaves open what this task asks, as
+    ``leaves_open`` explains; ``excludes`` then says whether it rules out a verdict of this task.
     """
 
     task: AnyTask
@@ -38,8 +40,8 @@ class Source:
     excludes: Callable[[Plain, Plain], bool] = lambda _said, _own: False
 
     def derive(self, label: Label, task: AnyTask, unit: str) -> Label | None:
-        """A label of this source as one of ``task``: uid, labeller and reason stay its own. None
-        where it leaves the verdict open."""
+        """A label of this source as a label of ``task``, with its own uid, labeller and reason.
+        None if it leaves the verdict open."""
         if label.status is not Status.OK or label.verdict is None:
             return label._replace(task=task.name, version=task.version, unit=unit)
         verdict = self.verdict(label.verdict)
@@ -75,9 +77,9 @@ SOURCES: Mapping[str, tuple[Source, ...]] = {
         ),
     ),
 }
-"""Task → the tasks whose labels tell its verdict."""
+"""Task → the tasks whose labels imply its verdict."""
 
 
 def sources(task: AnyTask) -> tuple[Source, ...]:
-    """The tasks whose labels tell ``task``'s verdict."""
+    """The tasks whose labels imply ``task``'s verdict."""
     return SOURCES.get(task.name, ())

@@ -1,5 +1,5 @@
-"""Prompt templates as Jinja2 reads them. Apart from :mod:`assay.tasks.rendering`, as Jinja2 is
-needed only once a prompt is rendered."""
+"""Loading and rendering of Jinja2 templates. A module of its own, so that Jinja2 is only imported
+when a prompt is rendered."""
 
 from __future__ import annotations
 
@@ -28,16 +28,14 @@ from assay.model.paths import TRUSTED_FOLDERS, check_file, path_inside
 from assay.tasks.rendering import LARGEST
 
 LONGEST = 16_000_000
-"""Characters that a prompt may come to."""
+"""Most characters in a rendered prompt."""
 
 _BRACKETS = re.compile(r"<+|>+")
 
 
 def fence(text: str, label: str) -> str:
-    """Put ``text`` between marks that it cannot close.
-
-    The marks are angle brackets, more of them than the longest run of such brackets inside.
-    """
+    """Put ``text`` between marks that it cannot close: angle brackets, more of them than in any run
+    of brackets in the text."""
     width = 3
     if "<<<" in text or ">>>" in text:
         width = max(len(run) for run in _BRACKETS.findall(text)) + 1
@@ -45,13 +43,13 @@ def fence(text: str, label: str) -> str:
 
 
 def numbered(texts: Iterable[str]) -> str:
-    """``texts`` as lines ``1. …``, ``2. …``; one that holds line breaks is put on one line, so
-    that it cannot pass itself off as several."""
+    """Write ``texts`` as lines ``1. …``, ``2. …``. Line breaks inside a text become spaces, so that
+    it cannot pass itself off as several."""
     return "\n".join(f"{n}. {' '.join(text.split())}" for n, text in enumerate(texts, start=1))
 
 
 class _FolderLoader(FileSystemLoader):
-    """Templates of an evaluation folder: what a link would draw in from elsewhere is none."""
+    """Loads templates of an evaluation folder. Refuses files that a link takes from elsewhere."""
 
     def __init__(self, overrides: Path) -> None:
         super().__init__(overrides)
@@ -70,7 +68,7 @@ class _FolderLoader(FileSystemLoader):
 
 
 class SandboxedTemplates:
-    """Templates of which any is somebody else's: what renders them is a process of its own."""
+    """Templates that include someone else's, which are therefore rendered in a separate process."""
 
     def __init__(self, overrides: Path) -> None:
         self._overrides = overrides
@@ -89,7 +87,7 @@ class SandboxedTemplates:
 def rendered(
     overrides: str, places: Sequence[str], name: str, blocks: Sequence[str], context: dict[str, Any]
 ) -> list[str]:
-    """In a process of its own: as :meth:`Templates.render`."""
+    """:meth:`Templates.render`, as called in the separate process."""
     TRUSTED_FOLDERS.set(tuple(map(Path, places)))
     return _of_folder(overrides).render(name, blocks, context)
 
@@ -100,7 +98,7 @@ def _of_folder(overrides: str) -> Templates:
 
 
 class Templates:
-    """The package's templates, and those in the folder ``overrides``, which go first."""
+    """The package's templates, and those in the folder ``overrides``, which come first."""
 
     def __init__(self, overrides: Path | None) -> None:
         self._overrides = overrides
@@ -125,7 +123,7 @@ class Templates:
         return self._loader.get_source(self._environment, name)[0]
 
     def render(self, name: str, blocks: Sequence[str], context: Mapping[str, Any]) -> list[str]:
-        """What blocks of the template ``name`` come to."""
+        """Render blocks of the template ``name``."""
         template = self.template(name)
         return [self._block(template, block, context) for block in blocks]
 
@@ -162,7 +160,7 @@ class Templates:
             raise self._failed(str(own) if own and own.exists() else name, error) from error
 
     def _failed(self, name: str, error: Exception) -> SettingsError:
-        """What went wrong in a template, with its line where that is known."""
+        """The error of a template, with its line if that is known."""
         try:
             self._environment.handle_exception()  # whose lines are those of the Python made of it
         except Exception as same:  # noqa: BLE001 (always, and whatever it is)
@@ -181,5 +179,6 @@ class Templates:
 
 @cache
 def packaged() -> Templates:
-    """The package's templates alone; to compile one takes longer than to render it many times."""
+    """The package's templates alone. Cached, as compiling one takes longer than rendering it many
+    times."""
     return Templates(None)

@@ -1,8 +1,8 @@
 """The labelling tasks of the TREC RAG track that judge passages and answers.
 
-Source: the track's overview papers (2024, 2025). The scales are the track's, the prompts' wording
-is ours. What many questions share comes first in a unit (the question, then the nuggets), what
-varies comes last, so that prompts asked one after the other have a long prefix in common.
+Source: the track's overview papers (2024, 2025). The scales are the track's, the wording of the
+prompts is ours. In a unit, what many questions share comes first (the question, then the nuggets)
+and what varies comes last, so that consecutive prompts have a long common prefix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.tasks.fields import YesNoField, each_folded, folded, whole_grade
 from assay.tasks.lists import one_for_each
 
 WINDOW = 20
-"""How many nuggets one call assigns."""
+"""Most nuggets that are assigned in one call."""
 
 # --- relevance -----------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class AspectsUnit(Unit):
 
 class RelevanceGrade4(Verdict):
     """The scale of 2025: 0 unrelated, 1 related, 2 answers one sub-narrative in detail, 3 two or
-    three, 4 four or more; much text beside the narrative lowers it by 1 or 2."""
+    three, 4 four or more. Much text unrelated to the narrative lowers the grade by 1 or 2."""
 
     reason: str = ""
     grade: whole_grade(4)  # type: ignore[valid-type]
@@ -109,8 +109,8 @@ _LOWERED = {OffTopic.LITTLE: 0, OffTopic.SOME: 1, OffTopic.MUCH: 2}
 
 
 class AspectsAnswered(Verdict):
-    """Which sub-narratives a passage answers in detail, in the unit's order, whether it is related
-    to the narrative at all, and how much of it is off the topic."""
+    """Which sub-narratives a passage answers in detail, in the unit's order; whether it is related
+    to the narrative at all; and how much of it is off topic."""
 
     reason: str = ""
     related: YesNoField
@@ -119,16 +119,16 @@ class AspectsAnswered(Verdict):
 
     @property
     def grade(self) -> int:
-        """The grade from 0 to 4 that the count of answered sub-narratives comes to."""
+        """The grade from 0 to 4 that follows from the number of answered sub-narratives."""
         return counted_grade(
             sum(self.answered), related=self.related, lowered=_LOWERED[self.off_topic]
         )
 
 
 def counted_grade(answered: int, *, related: bool, lowered: int = 0) -> int:
-    """The track's grade (2025, section 3.1) of a passage that answers so many sub-narratives in
-    detail: 2 for one, 3 for two or three, 4 for four or more; none: 1 where it is related, else 0.
-    It is lowered by ``lowered``, at most to 0."""
+    """The track's grade (2025, section 3.1) of a passage, given how many sub-narratives it answers
+    in detail: 2 for one, 3 for two or three, 4 for four or more. Without any it is 1 if the passage
+    is related, else 0. It is reduced by ``lowered``, but not below 0."""
     if not answered:
         found = 1 if related else 0
     else:
@@ -198,7 +198,8 @@ ASSIGNMENT = Task(
 
 
 def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """``texts`` in windows of ``size``, in order. Raises ValueError for a size below 1."""
+    """Split ``texts`` into windows of ``size``, in order. Raises ValueError if the size is below
+    1."""
     if size < 1:
         raise ValueError("a window holds at least one item")
     return [tuple(texts[start : start + size]) for start in range(0, len(texts), size)]
@@ -207,10 +208,8 @@ def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:
 def assignment_units(
     question: str, nuggets: Sequence[str], answer: str, *, window: int = WINDOW
 ) -> Iterator[AssignmentUnit]:
-    """Units that ask for every nugget of ``nuggets`` once, at most ``window`` in each, in order.
-
-    Raises ValueError where ``window`` is less than 1.
-    """
+    """Units that ask about every nugget once, at most ``window`` in each, in order. Raises
+    ValueError if ``window`` is below 1."""
     for part in windows(nuggets, window):
         yield AssignmentUnit(question=question, nuggets=part, answer=answer)
 
@@ -252,13 +251,13 @@ SUPPORT = Task(
 )
 
 BEFORE = 3
-"""Sentences before one that are shown beside it, at most."""
+"""Most preceding sentences that are shown with a sentence."""
 
 
 class ContextUnit(SupportUnit):
-    """The same with what the passage and the sentence stand in: the ``title`` of the passage's
-    document (empty where it has none), and the sentences ``before`` in the answer, which say what
-    words such as “it” mean and are not judged themselves."""
+    """A passage and a sentence with their context: the ``title`` of the passage's document (empty
+    if it has none), and the sentences ``before`` in the answer, which explain words such as “it”
+    and are not judged themselves."""
 
     title: str
     before: tuple[str, ...]
@@ -283,8 +282,8 @@ TASKS: tuple[AnyTask, ...] = (
 
 
 class Way(NamedTuple):
-    """A task, the highest grade of its scale, what its labels are, and whether it needs
-    sub-narratives."""
+    """A way to grade passages: the task, the highest grade of its scale, what its labels are
+    called, and whether it needs sub-narratives."""
 
     task: AnyTask
     highest: int
@@ -301,11 +300,11 @@ WAYS: Mapping[str, Way] = {
     "0-3": Way(RELEVANCE, 3, "labels 0 to 3"),
     "yes-no": Way(RELEVANCE_YES_NO, 1, "labels yes or no"),
 }  # fmt: skip
-"""Counting answered sub-narratives, 0 to 4 at once, 0 to 3, yes or no."""
+"""The ways to grade passages, by the name in the settings."""
 
 
 def grade_of(way: str, verdict: Mapping[str, Any]) -> int:
-    """The grade that a verdict comes to."""
+    """The grade that follows from a verdict under a way of grading."""
     if way == "counted":
         return AspectsAnswered.model_validate(verdict).grade
     if way == "yes-no":

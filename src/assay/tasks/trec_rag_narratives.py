@@ -94,7 +94,7 @@ SUB_NARRATIVES: AnyTask = replace(
 
 
 def draft_lines(aspects: Aspects) -> tuple[str, ...]:
-    """A draft as the second stage is shown it."""
+    """The draft as it is shown in the second stage."""
     return tuple(f"{one.importance.value}: {one.text.strip()}" for one in aspects.sub_narratives)
 
 

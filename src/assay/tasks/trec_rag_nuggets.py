@@ -1,8 +1,8 @@
-"""Nuggets: create them from documents, merge lists, say what is vital, map them to sub-narratives.
+"""Nugget tasks: create from documents, merge lists, mark as vital, map to sub-narratives.
 
 Source: overview of the TREC 2025 RAG track, section 3.2, after AutoNuggetizer (Pradeep et al.
-2025). Documents come in windows with a growing list; each model's list is made on its own, then
-they are merged.
+2025). Documents come in windows together with a growing list. Each model makes its own list; then
+the lists are merged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.tasks.schemas import (
 
 MOST_NUGGETS = 30
 MOST_EDITED = 100
-"""Nuggets that a person makes of one: each is asked of every answer."""
+"""Most nuggets into which a person may split one. Each is asked about for every answer."""
 DOCUMENTS = 10
 """Documents in one window."""
 WINDOW = 10
@@ -43,8 +43,8 @@ class NuggetsVerdict(Verdict):
 
 
 class CreateUnit(Unit):
-    """A narrative, the nuggets so far (from the windows before), and a window of documents;
-    at most ``most`` nuggets are wanted."""
+    """A narrative, the nuggets from the windows before, and a window of documents. At most ``most``
+    nuggets are wanted."""
 
     narrative: str
     most: int
@@ -53,7 +53,7 @@ class CreateUnit(Unit):
 
 
 class MergeUnit(Unit):
-    """A narrative and the lists that several models made; at most ``most`` nuggets are wanted."""
+    """A narrative and the lists of several models. At most ``most`` nuggets are wanted."""
 
     narrative: str
     most: int
@@ -110,8 +110,8 @@ class MappingUnit(Unit):
 
 
 class Mapped(Verdict):
-    """The sub-narrative of nugget number ``nugget``: its position from 1, or 0 for none that fits,
-    with the text of a ``new`` one."""
+    """The sub-narrative of nugget number ``nugget``: its position from 1, or 0 if none fits, with
+    the text of a ``new`` one."""
 
     nugget: int
     sub_narrative: int
@@ -159,16 +159,16 @@ MAPPING = Task(
 
 
 class EditUnit(Unit):
-    """A nugget of a narrative as a machine made it; the empty text stands for nuggets that a
-    person adds."""
+    """A nugget of a narrative as a machine made it. An empty text stands for nuggets that a person
+    adds."""
 
     narrative: str
     nugget: str
 
 
 class EditedNugget(Verdict):
-    """What a nugget became. Without ``importance`` or ``sub_narrative`` those of the nugget stay
-    (None) or are asked for."""
+    """What a nugget became. An ``importance`` or ``sub_narrative`` of None is kept from the nugget,
+    or asked for."""
 
     text: str
     importance: Importance | None = None
@@ -176,8 +176,8 @@ class EditedNugget(Verdict):
 
 
 class NuggetEdit(Verdict):
-    """A person's post-edit of one nugget: what it ``becomes``. Nothing: it is dropped. Another
-    text: it is reworded. Several: it is split. Nuggets that become the same text are merged."""
+    """A person's edit of one nugget: what it ``becomes``. Nothing: it is dropped. Another text: it
+    is reworded. Several: it is split. Nuggets that become the same text are merged."""
 
     reason: str = ""
     becomes: tuple[EditedNugget, ...]

@@ -1,6 +1,6 @@
-"""Several verdicts on one unit become one: majority, weighted vote, median, mean or strictest.
+"""Joining several verdicts on a unit: majority, weighted vote, median, mean or strictest.
 
-A tie is always settled the same way: for the stricter value where the values have an order
+Ties are always resolved in the same way: for the stricter value if the values are ordered
 (``False`` before ``True``, the lower grade, the order that the task declares), else for the value
 of the member that is named first.
 """
@@ -38,7 +38,7 @@ _REASON = "reason"
 
 
 def refusal(task: AnyTask, rule: Rule) -> str | None:
-    """Why verdicts of ``task`` cannot be joined by ``rule``, or None where they can."""
+    """Why verdicts of ``task`` cannot be joined by ``rule``, or None if they can."""
     if not task.joins:
         return f"Verdicts of {task.name} are texts, which cannot be voted on; name one labeller."
     for name, field in task.verdict.model_fields.items():
@@ -53,13 +53,12 @@ def refusal(task: AnyTask, rule: Rule) -> str | None:
 
 
 def join(task: AnyTask, votes: Sequence[tuple[Verdict, float]], rule: Rule) -> Verdict:
-    """The verdict that ``votes`` come to, each a verdict with what it weighs; its reason is that of
-    the first member that agrees.
+    """Join ``votes``, each a verdict with its weight. The reason is that of the first member that
+    agrees.
 
-    Lists of objects are joined item by item: items are the same where their first field (their
-    number) is. Lists of plain values are joined place by place; members' are equally long, as the
-    task's check sees to.
-    Raises ValueError for no votes or a rule that the task's values do not bear.
+    Lists of objects are joined item by item, matched by their first field (their number). Lists of
+    plain values are joined position by position; the task's check makes them equally long. Raises
+    ValueError if there are no votes, or the task's values do not allow the rule.
     """
     if not votes:
         raise ValueError("there are no votes to join")
@@ -100,7 +99,7 @@ def _joined_list(
     orders: Mapping[str, Sequence[Any]],
     order: Sequence[Any] | None,
 ) -> list[Any]:
-    """Lists of plain values are joined place by place, those of objects by their number."""
+    """Join lists of plain values position by position, and lists of objects by their number."""
     if any(isinstance(item, BaseModel) for one, _ in lists for item in one):
         return _joined_items(lists, rule, orders)
     places = zip(*(one for one, _ in lists), strict=True)
@@ -122,10 +121,10 @@ def _joined_items(
 
 
 def choose(votes: Sequence[tuple[V, float]], rule: Rule, order: Sequence[V] | None = None) -> V:
-    """The value that ``(value, weight)`` votes come to under ``rule``.
+    """The value that wins among ``(value, weight)`` votes under ``rule``.
 
-    ``order`` names the values from the strictest to the most lenient; numbers and booleans need
-    none. Weights are those of ``weighted``; every other rule counts heads.
+    ``order`` lists the values from the strictest to the most lenient; numbers and booleans need
+    none. Only ``weighted`` uses the weights; every other rule counts votes.
     """
     values = [value for value, _ in votes]
     ranked = None if order is None else {value: place for place, value in enumerate(order)}

@@ -1,1 +1,2 @@
-"""How a judge is probed: tasks as numbers, and units that are changed to see whether it notices."""
+"""How judges are probed: tasks with verdicts as numbers, and units changed to see whether it
+matters."""

@@ -1,8 +1,8 @@
-"""Units changed in ways that should not move a judge, or should: the probes of an audit.
+"""The probes of an audit: units changed in ways that should, or should not, change a verdict.
 
-A probe gives a unit in several variants, each with the variant that its verdict is set against:
-where nothing is named, the unit as it is. What is put in is compared with as much that is
-harmless, so that the mere length of a text is not taken for its effect.
+A probe yields variants of a unit, each compared with another variant or, if none is named, with the
+unit itself. Insertions are compared with harmless insertions of the same length, so that an effect
+of mere length is not mistaken for theirs.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from assay.tasks.audit.views import Plain, View
 from assay.tasks.base import Unit
 
 Of = Literal["all", "no", "yes"]
-"""Which units a probe is for: all, those that the judge says no to, or those that it gives the
+"""Which units a probe is for: all, those that the judge says no to, or those to which it gives the
 highest verdict."""
 
 
 class ProbedUnit(NamedTuple):
-    """A unit as a probe has it, the name of the variant, and that of the one that its verdict is
-    set against (empty: the unit as it is)."""
+    """A variant of a unit, its name, and the name of the variant that its verdict is compared with
+    (empty for the unit itself)."""
 
     variant: str
     unit: Unit
@@ -34,7 +34,7 @@ class ProbedUnit(NamedTuple):
 
 @dataclass(frozen=True)
 class OtherUnits:
-    """What other units of a task hold: what their texts are judged by, names, and words."""
+    """What other units of a task contain: what their texts are judged by, names, and words."""
 
     abouts: Sequence[str]
     names: Sequence[str]
@@ -51,9 +51,9 @@ class OtherUnits:
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe that changes units. ``units`` says which; ``change`` yields none where it does not
-    fit one. With ``claims`` it is for tasks where a claim is borne out or not. ``says`` is what it
-    does, in a sentence."""
+    """A probe that changes units. ``units`` says which, and ``change`` yields no variants if it
+    does not apply to one. ``claims``: it is only for tasks that judge whether a claim holds.
+    ``says`` describes it in one sentence."""
 
     name: str
     units: Of
@@ -82,8 +82,8 @@ def sentences_in(text: str) -> list[str]:
 
 
 def names_in(text: str) -> list[str]:
-    """What looks like names: words with a capital that follow each other, but for a single one that
-    begins a longer text."""
+    """What looks like names: runs of capitalised words, except a single one at the beginning of a
+    longer text."""
     runs: list[list[re.Match[str]]] = []
     for word in _LETTERS.finditer(text):
         if not word.group()[0].isupper() or word.group().casefold() in _NO_NAMES:
@@ -101,7 +101,7 @@ def names_in(text: str) -> list[str]:
 
 
 def shuffled(text: str, random: Random) -> str:
-    """The words of a text in another order, where they have one."""
+    """The words of a text in another order, if there is one."""
     words = words_in(text)
     other = list(words)
     for _ in range(8):
@@ -210,13 +210,13 @@ def _swap(view: View, unit: Unit, random: Random, pool: OtherUnits) -> Iterator[
 
 
 def _another(digits: str) -> str:
-    """Another number of as many digits: each of its last two digits is moved on by three."""
+    """Another number with as many digits: three is added to each of the last two, modulo ten."""
     shifted = "".join(str((int(one) + 3) % 10) for one in digits[-2:])
     return digits[:-2] + shifted
 
 
 def order_of(view: View, unit: Plain, random: Random) -> list[int] | None:
-    """Another order of what a unit lists (for each new place the old one), or None."""
+    """A random other order of what a unit lists (the old index for each new one), or None."""
     if view.listed is None:
         return None
     fields = view.listed.fields

@@ -1,4 +1,4 @@
-"""Tasks as an audit sees them: which text is judged, against what, and its verdict as a number."""
+"""Tasks as an audit sees them: which text is judged, against what, and the verdict as a number."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ASSIGNED = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
 
 @dataclass(frozen=True)
 class Listed:
-    """A list of a unit whose order should not matter. ``values`` are those of its entries, in its
-    order, by the unit and its verdict; None where the verdict is on all of them together. Where
-    there are several ``fields`` these are swapped in place of a list."""
+    """A list of a unit whose order should not matter. ``values`` gives the values of its entries,
+    in its order, from unit and verdict; it is None if the verdict is on all entries together. If
+    there are several ``fields``, these are swapped instead."""
 
     fields: tuple[str, ...]
     values: Callable[[Plain, Plain], Sequence[float]] | None = None
@@ -32,13 +32,13 @@ class Listed:
 class View:
     """A task as an audit sees it.
 
-    ``text`` names the field that is attacked, ``about`` the one that it is judged by (a question, a
-    claim), ``mark`` what closes ``text`` in the prompt. ``value`` is the verdict as a number from 0
-    to ``top``; from ``positive`` on it says yes. ``binary``: there are no values but 0 and 1.
-    ``claim`` is the field whose facts are either borne out or not, if any; where that is ``about``
-    itself, a text that holds it is rightly judged positive. ``best`` is the highest verdict as a
-    labeller writes it. ``relevance``: the task grades passages of a topic, which a ranking is
-    scored by.
+    ``text`` is the field that is attacked, ``about`` the field that it is judged by (a question, a
+    claim), and ``mark`` is what closes ``text`` in the prompt. ``value`` is the verdict as a number
+    from 0 to ``top``; from ``positive`` on it means yes. It is ``binary`` if only 0 and 1 are
+    possible. ``best`` is the highest verdict as a labeller writes it. ``claim`` is the field whose
+    facts hold or do not, if any; if that is ``about`` itself, a text that contains it is rightly
+    judged positive. ``relevance``: the task grades passages of a topic, by which rankings are
+    scored.
     """
 
     text: str
@@ -58,16 +58,16 @@ class View:
 
     @property
     def fence(self) -> str:
-        """The word that stands at the end of ``text`` in a prompt."""
+        """The word at the end of ``text`` in a prompt."""
         return self.mark or self.text.upper()
 
     def said(self, unit: Plain) -> str:
-        """What the text is judged by, in one text."""
+        """What the text is judged by, as one text."""
         about = unit[self.about]
         return about if isinstance(about, str) else " ".join(about)
 
     def changed(self, unit: Unit, **fields: Any) -> Unit:
-        """The unit with other contents of some fields."""
+        """The unit with other contents in some fields."""
         return type(unit).model_validate({**unit.model_dump(), **fields})
 
 
@@ -172,5 +172,5 @@ VIEWS: Mapping[str, View] = {
         {"verdict": "A"}, mark="ANSWER A", listed=Listed(("answer_a", "answer_b"), _answers),
     ),
 }  # fmt: skip
-"""Task → how an audit sees it. Tasks that are not here give no verdict that could be high or low:
-they are asked again and no more."""
+"""Task → how an audit sees it. The verdicts of other tasks cannot be high or low: they are only
+asked again."""
