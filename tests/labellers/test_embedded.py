@@ -508,11 +508,11 @@ def test_replies_keep_to_the_schema_and_nothing_is_printed(
     reply = engine.complete(chat("Is water wet?"), 30, schema)
     assert re.fullmatch(r'\{"verdict": ?"(YES|NO)"\}', reply.text)
     heard: list[str] = []
-    assert engine.complete(chat("Is water wet?"), 30, schema, heard=heard.append) == reply
+    assert engine.complete(chat("Is water wet?"), 30, schema, on_text=heard.append) == reply
     assert heard[-1] == reply.text
     assert all(later.startswith(sooner) for sooner, later in itertools.pairwise(heard))
     with pytest.raises(EngineFailure, match="context is 512"):
-        engine.complete(chat("word " * 3000), 5, heard=heard.append)
+        engine.complete(chat("word " * 3000), 5, on_text=heard.append)
     fresh = GgufEngine(smollm, context=256)
     fresh.complete(chat("Hello?"), 5)
     fresh.close()

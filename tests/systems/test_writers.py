@@ -29,7 +29,7 @@ class Engine:
     def __init__(self, path, **more):
         self.closed = False
 
-    def complete(self, messages, max_tokens, schema=None, *, temperature=0.0, seed=1, heard=None):
+    def complete(self, messages, max_tokens, schema=None, *, temperature=0.0, seed=1, on_text=None):
         self.asked.append(
             SimpleNamespace(messages=messages, schema=schema, temperature=temperature, seed=seed)
         )

@@ -1,8 +1,8 @@
-"""The embedded labeller: a language model inside this process, on the CPU, without a network.
+"""Labeller with a language model in this process, on the CPU, without network.
 
-It answers the yes/no questions of a task's probe template. The verdict is the margin between yes
-and no against a threshold fitted on human labels, never the model's own word; the reason is
-written afterwards, for the verdict that stands.
+It answers the yes/no questions of a task's probe template. The verdict is not what the model
+writes, but its margin between yes and no against a threshold fitted on human labels. The reason is
+written afterwards, for that verdict.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ _SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])(?=\s|$)")  # not after "Dr." or an 
 
 
 class LocalModelLabeller(BaseLabeller):
-    """A labeller with a GGUF model: ``model`` is a known name or a path, None for the default. A
-    known model is fetched, of which ``progress`` is told, and any model loaded, at the first
-    ``label``; raises SettingsError at once where ``model`` is neither known nor a file. ``engine``
-    is for tests. What a class adds is :meth:`_label`."""
+    """Base class of labellers with a GGUF model; subclasses define :meth:`_label`.
+
+    ``model`` is a known name or a path, or None for the default. At the first ``label``, a known
+    model is downloaded (with ``progress``) and the model is loaded. Raises SettingsError at once if
+    ``model`` is neither known nor a file. ``engine`` is for tests.
+    """
 
     def __init__(
         self,
@@ -68,8 +70,8 @@ class LocalModelLabeller(BaseLabeller):
         self._engine: GgufEngine | None = engine
         self._worker: ThreadPoolExecutor | None = None
         self._stopping = threading.Event()
-        of = known or self._require_file()
-        self._about: Mapping[str, str] = {"model": of.name, "sha256": of.sha256}
+        source = known or self._require_file()
+        self._about: Mapping[str, str] = {"model": source.name, "sha256": source.sha256}
 
     def _require_file(self) -> ModelFile:
         if self._file is None:
@@ -78,27 +80,27 @@ class LocalModelLabeller(BaseLabeller):
 
     def _load(self) -> GgufEngine:
         if self._engine is None:
-            backend()  # before a model of a gigabyte is fetched for it
+            backend()  # check before downloading a gigabyte
             path = self._require_file().path
             self._engine = GgufEngine(path, context=self._context, threads=self._threads)
         return self._engine
 
     async def label(self, request: Request) -> Outcome:
-        """Answer in the worker thread. Raises PrerequisiteError where the model or llama.cpp is
-        missing and cannot be had, with the cure."""
+        """Answer in the worker thread. Raises PrerequisiteError if llama.cpp is missing, or the
+        model cannot be downloaded."""
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-llm")
-        heard = text_callback(request)  # asked here: what a thread does, no task sees
+        on_text = text_callback(request)  # here, as the thread has no current task
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self._label, request, heard)
+        return await loop.run_in_executor(self._worker, self._label, request, on_text)
 
-    def _label(self, request: Request, heard: TextCallback | None) -> Outcome:
-        """Answer. ``heard`` is told of what the model writes, where somebody looks on."""
+    def _label(self, request: Request, on_text: TextCallback | None) -> Outcome:
+        """Answer a request; ``on_text`` receives the model's text if somebody watches."""
         raise NotImplementedError
 
     async def close(self) -> None:
         if self._worker is not None:
-            self._stopping.set()  # what was cancelled ends at its next question
+            self._stopping.set()  # a cancelled request ends at its next question
             worker, self._worker = self._worker, None
             await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
             self._stopping.clear()
@@ -108,14 +110,17 @@ class LocalModelLabeller(BaseLabeller):
 
 
 FRAME_TOKENS = 20
-"""Tokens that the chat format puts around a question (counted with Qwen2.5's)."""
+"""Tokens of the chat format around a question (counted with Qwen2.5's)."""
 FOLLOWED = 0.6
-"""Share of answers taken as correct where nothing is known yet, for estimates."""
+"""Assumed share of correct answers, for estimates."""
 
 
 class EmbeddedLabeller(LocalModelLabeller):
-    """Judges with a GGUF model in this process. ``thresholds`` (probe key such as
-    ``r2c2.answer/correct`` → margin in nats) take the place of the fitted ones."""
+    """Judges with a GGUF model in this process.
+
+    ``thresholds`` (probe key such as ``r2c2.answer/correct`` → margin in nats) replace the fitted
+    ones.
+    """
 
     def __init__(
         self,
@@ -165,8 +170,8 @@ class EmbeddedLabeller(LocalModelLabeller):
         source = self._renderer.probe_source(task)
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
         chance = fitted_thresholds(self._sha256) if self._given is None else {}
-        # Where it is known to be at chance labels fail one by one: a unit may not need that
-        # question.
+        # Questions at which it is known to be at chance do not count as missing: their labels fail
+        # one by one, as a unit may not need the question.
         missing = [key for key in keys if key not in self.thresholds and key not in chance]
         if missing and self._name in MODELS and not MODELS[self._name].judges:
             return (
@@ -194,7 +199,7 @@ class EmbeddedLabeller(LocalModelLabeller):
         return canonical([self._renderer.probe_source(request.task), request.content])
 
     def preview(self, request: Request) -> Messages:
-        """All questions that may be put, as if every answer were yes."""
+        """All questions that may be asked, as if every answer were yes."""
         asked: list[Mapping[str, str]] = []
 
         def ask(probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
@@ -206,12 +211,12 @@ class EmbeddedLabeller(LocalModelLabeller):
         return tuple(asked)
 
     def estimate(self, request: Request) -> Estimate:
-        """What is expected: every question is read once for its margin and once for a reason, and
-        those that follow a yes (which nuggets helped) are put to three answers in five."""
+        """Assumes that every question is read once for its margin and once for a reason, and that
+        follow-up questions (which nuggets helped) are asked about three answers in five."""
         passes = 2 if self._reasons else 1
         contents = [message["content"] for message in self.preview(request)]
         sizes = [
-            # (a question is two messages)
+            # A question is two messages.
             sum(tokens(text) for text in contents[start : start + 2]) + FRAME_TOKENS
             for start in range(0, len(contents), 2)
         ]
@@ -220,9 +225,9 @@ class EmbeddedLabeller(LocalModelLabeller):
         written = questions * (REASON_TOKENS if self._reasons else 1)
         return Estimate(round(questions), round(read * passes), round(written))
 
-    def _label(self, request: Request, heard: TextCallback | None) -> Outcome:
+    def _label(self, request: Request, on_text: TextCallback | None) -> Outcome:
         asker = _Asker(self, self._load(), request)
-        started = time.perf_counter()  # once the model is there: no later question waits for it
+        started = time.perf_counter()  # after loading, for which later questions do not wait
         verdict: Verdict | None = None
         error: str | None = None
         decide = request.task.decide
@@ -248,8 +253,8 @@ class EmbeddedLabeller(LocalModelLabeller):
 
 @dataclass(slots=True)
 class _Asker:
-    """Puts one request's yes/no questions to the model (an AskYesNo), and keeps what it said and
-    how much it read and wrote."""
+    """Asks the model the yes/no questions of one request (an AskYesNo), and records the results and
+    token counts."""
 
     labeller: EmbeddedLabeller
     engine: GgufEngine
@@ -266,7 +271,7 @@ class _Asker:
         key = f"{task.name}/{self._key(probe, context)}"
         threshold = labeller.thresholds.get(key)
         if threshold is None:
-            raise EngineFailure(self._unfit(key))
+            raise EngineFailure(self._no_threshold(key))
         found = self.engine.margin(messages)
         self.tokens_in += found.tokens_in
         self.tokens_out += 1
@@ -289,8 +294,8 @@ class _Asker:
             return probe
         return renderer.probe(task, self.request.unit, block, context)[1]["content"]
 
-    def _unfit(self, key: str) -> str:
-        """Why the question ``key`` cannot be decided by this model."""
+    def _no_threshold(self, key: str) -> str:
+        """Why this model cannot decide the question ``key``."""
         name = self.labeller._name
         row = fitted_thresholds(self.labeller._sha256).get(key)
         if row is None:
@@ -301,7 +306,7 @@ class _Asker:
         )
 
     def _reason(self, messages: Messages, yes: bool) -> str:
-        """One sentence for the verdict that stands."""
+        """A sentence that gives the reason for the verdict."""
         start = f"{'Yes' if yes else 'No'}, because"
         reply = self.engine.complete(messages, REASON_TOKENS, prefill=start, stop=("\n",))
         self.tokens_in += reply.tokens_in
@@ -310,8 +315,8 @@ class _Asker:
 
 
 def probes_of(source: str) -> list[str]:
-    """Names of the thresholds that a probe template needs: its blocks, or, for a block ``NAME``
-    with a block ``NAME_threshold`` beside it, the names that stand in quotation marks there."""
+    """Names of the thresholds that a probe template needs: those of its blocks. If there is a block
+    ``NAME_threshold``, the names in quotation marks in it replace ``NAME``."""
     names = _BLOCK.findall(source)
     needed: list[str] = []
     for name in names:
@@ -330,12 +335,12 @@ def probes_of(source: str) -> list[str]:
 
 
 def probe_hash(source: str) -> str:
-    """Identity of a probe template's wording (line ends do not matter)."""
+    """Hash of a probe template's wording, regardless of white space."""
     return content_hash("\n".join(source.split()).encode())
 
 
 def clean_reason(text: str) -> str:
-    """One line without control characters that ends with its first sentence, capitalised."""
+    """The first sentence of ``text`` on one line, capitalised, without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     line = line.lstrip(" ,.:;-—")
     sentence = next((part for part in _SENTENCE_END.split(line) if len(part) > 12), line).strip()

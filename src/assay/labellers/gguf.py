@@ -1,8 +1,8 @@
-"""The in-process language model: llama.cpp through xllamacpp, with any GGUF file.
+"""A language model in this process: llama.cpp through xllamacpp, with any GGUF file.
 
-What a chat template puts around the messages becomes control tokens; what the messages hold
-never does: a text that spells a control token (``<|im_end|>``) is cut inside that spelling and its
-halves are tokenised apart, so that the model reads the letters.
+Control tokens come only from the chat template, never from the messages. A text that spells a
+control token (``<|im_end|>``) is cut within it, and the two halves are tokenised separately, so
+that the model reads the letters.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from assay.model.locking import TemporaryFolder
 from assay.tasks.rendering import Messages
 
 TOP = 100
-"""How many log-probabilities of the first reply token are looked at."""
+"""Number of log-probabilities of the first reply token that are requested."""
 
 MIN_MASS = 0.01
-"""Where yes and no together are less probable than this, the reply is neither."""
+"""If yes and no together are less probable than this, the reply is neither."""
 
 
 class EngineFailure(Exception):
-    """The model cannot answer this prompt usably; the message says why."""
+    """The model cannot give a usable answer to this prompt; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Text that the model wrote, and the tokens it read and wrote."""
+    """Text that the model wrote, and its token counts."""
 
     text: str
     tokens_in: int
@@ -58,9 +58,9 @@ class Completion:
 def yes_no_margin(top: Iterable[tuple[str, float]]) -> tuple[float, float]:
     """Margin and mass from the most probable first tokens, as (text, natural log-probability).
 
-    All spellings of a word count together: ``yes``, ``Yes``, ``YES``, `` Yes`` … A word that is
-    not among them is taken to be as probable as the least of them, its upper bound. Raises
-    EngineFailure where the two have less than MIN_MASS in all.
+    All spellings of a word count: ``yes``, ``Yes``, ``YES``, `` Yes`` … A word that is not among
+    the tokens gets the probability of the least probable one, its upper bound. Raises EngineFailure
+    if the two words together have less than MIN_MASS.
     """
     words: dict[str, list[float]] = {"yes": [], "no": []}
     floor = 0.0
@@ -84,26 +84,26 @@ def _logsumexp(values: Sequence[float]) -> float:
 
 
 class Prompter:
-    """Turns messages into what the engine takes: token numbers for control tokens of the chat
-    template and strings, free of control tokens, for everything else."""
+    """Turns messages into the engine's input: numbers for the chat template's control tokens, and
+    strings without control tokens for everything else."""
 
     def __init__(self, header: GgufHeader, source: str = "the model file") -> None:
         if not header.chat_template:
             raise SettingsError(f"{source} holds no chat template: use an instruction-tuned model.")
         self.header = header
         try:
-            # Only read here, which runs nothing of it; what renders it is a process of its own.
+            # Only parsed here, which executes nothing; a confined process renders it.
             ImmutableSandboxedEnvironment().parse(header.chat_template)
         except (TemplateError, RecursionError) as error:
             raise SettingsError(f"The chat template of {source} cannot be read: {error}") from error
         self._what = f"The chat template of {source}"
         self._render = ConfinedFunction("assay.labellers.chat_template:render_chat")
-        # The longest first: a token may begin with another.
+        # Longest first, as a token may begin with another one.
         self._special = sorted(header.special, key=len, reverse=True)
         self._frames: dict[tuple[str, ...], list[int | list[int | str]]] = {}
 
     def __call__(self, messages: Messages, prefill: str = "") -> list[int | str]:
-        """The prompt of ``messages``, followed by the beginning of a reply, ``prefill``."""
+        """The prompt for ``messages``, followed by ``prefill``, the beginning of the reply."""
         texts = [message["content"] for message in messages]
         try:
             frame = self._frame(tuple(message["role"] for message in messages))
@@ -116,7 +116,7 @@ class Prompter:
         return pieces
 
     def _frame(self, roles: tuple[str, ...]) -> list[int | list[int | str]]:
-        """What the template writes around the messages: their positions between its pieces."""
+        """The template's own pieces, with the indexes of the messages between them."""
         if roles in self._frames:
             return self._frames[roles]
         marks = [f"\x02{number}\x03" for number in range(len(roles))]
@@ -137,7 +137,7 @@ class Prompter:
         return frame
 
     def _controls(self, text: str) -> Iterator[int | str]:
-        """Split the template's own text into control tokens and strings."""
+        """Split the template's text into control tokens and strings."""
         start = 0
         position = 0
         while position < len(text):
@@ -154,7 +154,7 @@ class Prompter:
             yield text[start:]
 
     def _plain(self, text: str) -> list[int | str]:
-        """Cut ``text`` so that no piece holds the spelling of a special token."""
+        """Cut ``text`` so that no piece contains the spelling of a special token."""
         pieces = [text]
         for token in self._special:
             if token not in text:
@@ -170,13 +170,13 @@ class Prompter:
 
 
 class GgufEngine:
-    """A loaded model. One prompt at a time; not for use from several threads at once."""
+    """A loaded model. It takes one prompt at a time and is not thread-safe."""
 
     def __init__(self, path: Path, *, context: int = 4096, threads: int | None = None) -> None:
-        """Load the model at ``path`` with room for ``context`` tokens.
+        """Load the model at ``path`` with a context of ``context`` tokens.
 
-        Raises PrerequisiteError where xllamacpp is missing, and SettingsError where the file is
-        no model that it can load.
+        Raises PrerequisiteError if xllamacpp is missing, and SettingsError if it cannot load the
+        file.
         """
         llama = backend()
         self.context = context
@@ -199,7 +199,7 @@ class GgufEngine:
         self._folder.close()
 
     def margin(self, messages: Messages) -> Margin:
-        """How far the model leans to yes. Raises EngineFailure where it cannot be said."""
+        """The margin between yes and no. Raises EngineFailure if there is none."""
         reply = self._complete(self._prompter(messages), 1, {"n_probs": TOP})
         try:
             first = reply["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
@@ -218,20 +218,20 @@ class GgufEngine:
         *,
         temperature: float = 0.0,
         seed: int = 1,
-        heard: TextCallback | None = None,
+        on_text: TextCallback | None = None,
     ) -> Completion:
-        """Let the model write on after ``prefill``: the most probable token each time, or one drawn
-        with ``seed`` where ``temperature`` is above 0.
+        """Continue after ``prefill``, greedily or, if ``temperature`` is above 0, sampling with
+        ``seed``.
 
-        With ``schema`` the text is JSON of that shape. ``text`` does not repeat ``prefill``.
-        ``heard`` is told of it while it is written.
-        Raises EngineFailure where the prompt is too long.
+        With ``schema``, the text is JSON that follows it. The result does not repeat ``prefill``.
+        ``on_text`` receives the text while it is written. Raises EngineFailure if the prompt is too
+        long.
         """
         extra: dict[str, Any] = {"stop": list(stop), "temperature": temperature, "seed": seed}
         if schema is not None:
-            # Without this a small model may write blanks until the tokens run out.
+            # Otherwise a small model may write white space until the limit.
             extra["json_schema"] = {**schema, "x-guidance": {"whitespace_flexible": False}}
-        reply = self._complete(self._prompter(messages, prefill), max_tokens, extra, heard)
+        reply = self._complete(self._prompter(messages, prefill), max_tokens, extra, on_text)
         usage = reply["usage"]
         return Completion(
             str(reply["choices"][0]["text"]),
@@ -244,7 +244,7 @@ class GgufEngine:
         prompt: list[int | str],
         max_tokens: int,
         extra: Mapping[str, Any],
-        heard: TextCallback | None = None,
+        on_text: TextCallback | None = None,
     ) -> Mapping[str, Any]:
         if self._server is None:
             raise EngineFailure("the model has been closed")
@@ -258,8 +258,8 @@ class GgufEngine:
         }
         reply: Mapping[str, Any] = (
             self._server.handle_completions(body)
-            if heard is None
-            else _in_pieces(self._server, body, heard)
+            if on_text is None
+            else _in_pieces(self._server, body, on_text)
         )
         fault = reply.get("error")
         if fault:
@@ -273,8 +273,8 @@ class GgufEngine:
         return reply
 
 
-def _in_pieces(server: Any, body: Mapping[str, Any], heard: TextCallback) -> Mapping[str, Any]:
-    """A completion as it would have come in one piece, told of while it is written."""
+def _in_pieces(server: Any, body: Mapping[str, Any], on_text: TextCallback) -> Mapping[str, Any]:
+    """Stream a completion to ``on_text``, and return it as if it had not been streamed."""
     text = ""
     last: Mapping[str, Any] = {}
 
@@ -283,8 +283,8 @@ def _in_pieces(server: Any, body: Mapping[str, Any], heard: TextCallback) -> Map
         last = piece
         if not piece.get("error"):
             text += str(piece["choices"][0]["text"])
-            heard(text)
-        return False  # go on
+            on_text(text)
+        return False  # continue
 
     server.handle_completions({**body, "stream": True}, more)
     return last if last.get("error") else {**last, "choices": [{"text": text}]}
@@ -298,16 +298,15 @@ def usable_cores() -> int:
 
 
 def backend() -> Any:
-    """The module of llama.cpp. Raises PrerequisiteError where it is missing."""
+    """The module of llama.cpp. Raises PrerequisiteError if it is missing."""
     return import_extra("xllamacpp", "Embedded language models need llama.cpp", "language-models")
 
 
 def _parameters(llama: Any, path: Path, context: int, threads: int, folder: Path) -> Any:
     """Settings of the in-process server: silent, one slot, and closed to everyone else.
 
-    xllamacpp opens a socket beside the in-process calls that are used here. It is a Unix socket
-    in a folder that only this user can enter, or, where there are none, a loopback port with a
-    random key.
+    xllamacpp also opens a socket, which is not used here: a Unix socket in a folder that only this
+    user can enter, or on systems without these, a loopback port with a random key.
     """
     parameters = llama.CommonParams()
     parameters.model.path = str(path)
@@ -315,11 +314,11 @@ def _parameters(llama: Any, path: Path, context: int, threads: int, folder: Path
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = threads
     parameters.cpuparams_batch.n_threads = threads
-    # Waiting threads sleep: spinning ones slow down everything where cores are shared.
+    # Waiting threads sleep; busy waiting slows everything down on shared cores.
     parameters.cpuparams.poll = 0
     parameters.cpuparams_batch.poll = 0
-    # No copies of earlier prompts: the slot's own prefix is what is used, and copying costs more
-    # (measured: 1.26 s a question with them, .92 s without), beside up to 8 GB of memory.
+    # No copies of earlier prompts: the prefix in the slot suffices, and copying is slower
+    # (measured: 1.26 s per question with copies, .92 s without) and takes up to 8 GB of memory.
     parameters.cache_ram_mib = 0
     parameters.verbosity = -1
     parameters.use_jinja = False

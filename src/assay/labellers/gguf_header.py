@@ -1,4 +1,4 @@
-"""Reads what a GGUF model file says of itself: vocabulary, control tokens, chat template.
+"""Read the header of a GGUF model file: vocabulary, control tokens, chat template.
 
 Source: the GGUF specification, version 2 and 3 (little-endian), in the ggml repository's
 docs/gguf.md. Only the metadata at the front is read, never the weights.
@@ -33,9 +33,9 @@ _MAX_STRING = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """``special`` maps the text of every token that is more than text (control and
-    user-defined) to its number; ``chat_template`` is Jinja source; ``bos`` and ``eos`` are token
-    texts; ``add_bos`` is whether a prompt must start with ``bos``."""
+    """``special`` maps the text of every special token (unknown, control, user-defined) to its
+    number; ``chat_template`` is Jinja source; ``bos`` and ``eos`` are token texts; ``add_bos`` says
+    whether a prompt must start with ``bos``."""
 
     special: dict[str, int]
     chat_template: str | None
@@ -80,7 +80,7 @@ class _HeaderBytes:
 def read_header(path: Path) -> GgufHeader:
     """The header of the GGUF file at ``path``.
 
-    Raises SettingsError where the file cannot be read or is not GGUF.
+    Raises SettingsError if the file cannot be read or is not GGUF.
     """
     try:
         with path.open("rb") as stream:
@@ -96,7 +96,7 @@ def read_header(path: Path) -> GgufHeader:
     special = {
         text: number
         for number, (text, kind) in enumerate(zip(tokens, types, strict=False))
-        # A single letter, or blanks, stand in any text: it would be cut to pieces.
+        # Not single letters or white space, which would cut every text to pieces.
         if kind in _SPECIAL_TYPES and len(text) > 1 and not text.isspace()
     }
     template = meta.get("tokenizer.chat_template")

@@ -1,8 +1,8 @@
 """Hosts on a Ray cluster: actors of Ray Core, on whatever nodes have room.
 
-Actors give back what they answered and write nothing. One that dies is started again, and the
-blocks that it had are sent once more; a cluster that goes down loses only what was under way.
-Keys are those of each node's own environment: none goes through Ray, whose dashboard shows much.
+Actors return their answers and write nothing. If one dies, it is restarted and its blocks are sent
+again; if the cluster goes down, only the answers in flight are lost. Keys come from each node's own
+environment; none is sent through Ray, whose dashboard shows much.
 """
 
 from __future__ import annotations
@@ -27,23 +27,25 @@ _CONNECTING = 10.0  # seconds
 
 
 class RayActors(Hosting):
-    """Actors on the cluster at ``address``; without one on the cluster that Ray finds (RAY_ADDRESS,
-    or one that runs on this machine), else on this machine alone. A labeller has as many as there
-    is room for: one a processor for embedded ones, one a GPU (or as many as a model takes) for
-    ``vllm:``, one a node for endpoints; ``most`` if given. Raises PrerequisiteError without Ray and
-    LabellerUnreachable without a cluster."""
+    """Actors on the cluster at ``address``; by default on the one that Ray finds (RAY_ADDRESS, or
+    one on this machine), or else on this machine alone.
+
+    A labeller gets as many actors as there is room for, at most ``most``: one per processor if it
+    is embedded, one per GPU (or per group of GPUs that the model needs) for ``vllm:``, one per node
+    for endpoints. Raises PrerequisiteError without Ray, and LabellerUnreachable without a cluster.
+    """
 
     kinds = frozenset(("embedded", "openai", "anthropic", "vllm"))
     option = "--on ray"
 
     def __init__(self, address: str | None = None, most: int | None = None) -> None:
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to Ray's makers
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no telemetry
         ray = import_extra("ray", "--on ray needs Ray, here and on every node", "ray")
         self._ray = ray
         self._most = most
         self._made: dict[tuple[str, str], list[_Actor]] = {}
         try:
-            _there(address)
+            _check_listening(address)
             ray.init(
                 address=address,
                 include_dashboard=None if address else False,
@@ -63,7 +65,7 @@ class RayActors(Hosting):
         return len(self._places(recipe))
 
     def _places(self, recipe: Recipe) -> list[dict[str, Any]]:
-        """What each actor of a labeller asks Ray for."""
+        """The resources of each actor of a labeller."""
         kind = recipe.spec.partition(":")[0]
         total: dict[str, float] = self._ray.cluster_resources()
         places: list[dict[str, Any]]
@@ -101,7 +103,7 @@ class RayActors(Hosting):
                     actor.options(
                         max_restarts=-1,
                         max_task_retries=_TASK_RETRIES,
-                        max_concurrency=BLOCKS_PER_HOST + 1,  # and the question whether it is there
+                        max_concurrency=BLOCKS_PER_HOST + 1,  # and the call of ready
                         **place,
                     ).remote(recipe),
                     recipe.spec,
@@ -123,15 +125,15 @@ class RayActors(Hosting):
         self._ray.shutdown()
 
 
-def _there(address: str | None) -> None:
-    """Raise OSError where nobody listens at ``HOST:PORT``: Ray would try for minutes."""
+def _check_listening(address: str | None) -> None:
+    """Raise OSError if nothing listens at ``HOST:PORT``; Ray itself would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if port.isdigit() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECTING).close()
 
 
 class _Actor:
-    """A host in an actor."""
+    """A host that runs in an actor."""
 
     def __init__(self, ray: Any, actor: Any, spec: str) -> None:
         self._ray = ray
@@ -139,13 +141,13 @@ class _Actor:
         self._spec = spec
 
     async def ready(self) -> None:
-        await self._got(self._actor.ready.remote())
+        await self._result(self._actor.ready.remote())
 
     async def answer(self, block: bytes) -> bytes:
-        said: bytes = await self._got(self._actor.answer.remote(block))
-        return said
+        answer: bytes = await self._result(self._actor.answer.remote(block))
+        return answer
 
-    async def _got(self, reference: Any) -> Any:
+    async def _result(self, reference: Any) -> Any:
         future: Future[Any] = reference.future()
         try:
             return await asyncio.wrap_future(future)
@@ -153,11 +155,11 @@ class _Actor:
             raise LabellerUnreachable(_lost(self._spec, str(error).strip())) from error
 
 
-def _lost(spec: str, said: str) -> str:
-    """What Ray says of an actor that gives no answer any more, and what to do."""
-    lines = said.splitlines() or ["for no known reason"]
-    if "Traceback (most recent call last)" in said:
-        node = re.search(r"\bip=([\w.:]+)", said)
+def _lost(spec: str, error: str) -> str:
+    """A message about an actor that no longer answers, from Ray's error."""
+    lines = error.splitlines() or ["for no known reason"]
+    if "Traceback (most recent call last)" in error:
+        node = re.search(r"\bip=([\w.:]+)", error)
         where = f" on {node[1]}" if node else ""
         return (
             f"Ray's actor for {spec}{where} cannot answer: {lines[-1]}. Have this Assay "

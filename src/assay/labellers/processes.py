@@ -1,4 +1,4 @@
-"""Hosts in processes of this machine, one a processor: for labellers that compute within Assay."""
+"""Hosts in processes of this machine, for labellers that compute within Assay."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _START = (
 
 
 class Processes(Hosting):
-    """``count`` processes for each labeller that computes here; endpoints are called from where
-    questions are planned, which one process does fast enough."""
+    """``count`` processes for each labeller that computes within Assay. Endpoints are called from
+    the planning process, which is fast enough."""
 
     kinds = frozenset(("embedded",))
     option = "--workers"
@@ -52,7 +52,7 @@ class Processes(Hosting):
 
 
 class _Process:
-    """A process that hosts a labeller. Its pipes are read in threads."""
+    """A process that hosts a labeller; its pipes are read in threads."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -72,27 +72,28 @@ class _Process:
         with self._lock:
             for _ in range(_TRIES):
                 with suppress(OSError):
-                    said = self._asked(block)
-                    if said or self._closed:
-                        return said
+                    answer = self._ask(block)
+                    if answer or self._closed:
+                        return answer
                 self._end()
         raise LabellerUnreachable(
             f"The process that answers for {self._recipe.spec} died {_TRIES} times in a row (out "
             "of memory?). Give fewer --workers."
         )
 
-    def _asked(self, block: bytes) -> bytes:
+    def _ask(self, block: bytes) -> bytes:
+        """The answer to a block, or nothing if the process has died."""
         process = self._process
         if process is None:
-            process = self._process = self._started()
+            process = self._process = self._start()
         if process.stdin is None or process.stdout is None:
             return b""
         process.stdin.write(block + b"\n")
         process.stdin.flush()
-        said = process.stdout.readline()
-        return said if said.endswith(b"\n") else b""
+        answer = process.stdout.readline()
+        return answer if answer.endswith(b"\n") else b""
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         recipe = base64.b64encode(pickle.dumps(self._recipe)).decode()
         paths = [path for path in sys.path if path]
         return subprocess.Popen(  # noqa: S603
@@ -105,24 +106,24 @@ class _Process:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            with suppress(OSError), process:  # its pipes are closed
+            with suppress(OSError), process:  # closes its pipes
                 process.wait()
 
     def close(self) -> None:
         self._closed = True
         if self._process is not None:
-            self._process.kill()  # whoever reads of it gets nothing, and lets go of the lock
+            self._process.kill()  # readers then get nothing and release the lock
         with self._lock:
             self._end()
         self._threads.shutdown()
 
 
 def serve(recipe: str) -> None:
-    """The process: a block a line, until its input ends, as it does when its parent dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever asks
+    """Main loop of the process: one block per line, until its input ends or its parent dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     out: BinaryIO = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
-    host = Host(pickle.loads(base64.b64decode(recipe)))  # noqa: S301 (of our parent)
+    os.dup2(2, 1)  # libraries that print must not disturb the answers
+    host = Host(pickle.loads(base64.b64decode(recipe)))  # noqa: S301 (from our parent)
     with asyncio.Runner() as runner:
         for block in sys.stdin.buffer:
             out.write(runner.run(host.answer(block)) + b"\n")

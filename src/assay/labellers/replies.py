@@ -1,8 +1,8 @@
-"""From a model's reply to a verdict: tolerant of wrapping, strict about content.
+"""Parse a model's reply into a verdict: tolerant of wrapping, strict about content.
 
-What is tolerated: thinking before the answer, code fences, prose around the JSON, other letter
-case, numbers as strings. What is never done: guess a verdict from free text (a protocol may have
-a rule of its own for replies without JSON: ``Task.plain``).
+Thinking before the answer, code fences, prose around the JSON, different case and numbers as
+strings are tolerated. A verdict is never guessed from free text, but a task may have a rule of its
+own for replies without JSON (``Task.plain``).
 """
 
 from __future__ import annotations
@@ -24,30 +24,29 @@ _OPEN = re.compile(rf"<({'|'.join(_THOUGHTS)})>", re.IGNORECASE)
 _CLOSE = {name: re.compile(f"</{name}>", re.IGNORECASE) for name in _THOUGHTS}
 _MOST_CANDIDATES = 40
 _MOST_SPANS = 10_000
-_MOST_TOLD = 3  # faults of a verdict
-_MOST_READ = 16  # times the reply's length, so that no nesting takes long
+_MOST_TOLD = 3  # faults of a verdict that are listed
+_MOST_READ = 16  # parse at most this many times the reply's length, however deep the nesting
 _BRACES = re.compile(r"[{}]")
 _STRINGS_AND_BRACES = re.compile(r'\\.|"(?:[^"\\\n]|\\.)*+"|[{}]')
-_BEGINS = re.compile(r'\s*+["}]')  # how JSON goes on after the brace that opens an object
+_BEGINS = re.compile(r'\s*+["}]')  # what follows the opening brace of a JSON object
 
 
 class UnusableReply(Exception):
-    """The reply holds no verdict; the text says what is wrong and is shown to the model."""
+    """The reply has no usable verdict; the message says why, and is shown to the model."""
 
 
 def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
-    """The verdict in ``reply``; raises UnusableReply where there is none that fits.
+    """The verdict in ``reply``. Raises UnusableReply if no JSON object in it fits.
 
-    Of several JSON objects that fit, the last counts (models correct themselves); if they
-    disagree within one reply the last is still what the model ended on.
+    The last of several fitting objects counts, as models correct themselves.
     """
     text = _without_thoughts(reply) if "<" in reply else reply
     problem = "the reply holds no JSON object"
     candidates = list(islice(_objects(text), _MOST_CANDIDATES))
     if not candidates and task.plain is not None:
-        said: Verdict | None = task.plain(unit, text)  # by the task's own rule
-        if said is not None and task.check(unit, said) is None:
-            return said
+        verdict: Verdict | None = task.plain(unit, text)  # by the task's own rule
+        if verdict is not None and task.check(unit, verdict) is None:
+            return verdict
     for candidate in candidates:
         try:
             return verdict_in(task, unit, candidate)
@@ -56,10 +55,10 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
     raise UnusableReply(problem)
 
 
-def verdict_in(task: AnyTask, unit: Unit, said: object) -> Verdict:
-    """The verdict that plain JSON is; raises UnusableReply where it does not fit task and unit."""
+def verdict_in(task: AnyTask, unit: Unit, value: object) -> Verdict:
+    """Validate plain JSON as a verdict. Raises UnusableReply if it does not fit task and unit."""
     try:
-        verdict: Verdict = task.verdict.model_validate(said)
+        verdict: Verdict = task.verdict.model_validate(value)
     except ValidationError as error:
         faults = error.errors(include_url=False)
         problems = []
@@ -80,33 +79,33 @@ def _without_thoughts(reply: str) -> str:
     while opened := _OPEN.search(reply, place):
         remaining.append(reply[place : opened.start()])
         closed = _CLOSE[opened[1].lower()].search(reply, opened.end())
-        if closed is None:  # cut off while thinking: nothing after it counts
+        if closed is None:  # cut off while thinking: the rest does not count
             return " ".join(remaining)
         place = closed.end()
     return " ".join([*remaining, reply[place:]])
 
 
 _SEARCHED = 200_000
-"""Characters at the end of a reply that are searched for JSON between other text."""
+"""Characters at the end of a reply that are searched for JSON in other text."""
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every outermost JSON object in the text, the last first."""
+    """Yield every outermost JSON object in the text, the last first."""
     whole = json_object(text.strip())
     if whole is not None:
         yield whole
         return
-    text = text[-_SEARCHED:]  # a model's thoughts come first
-    # Where quotes are unbalanced they hide braces: then all braces count.
+    text = text[-_SEARCHED:]  # a model thinks first
+    # Unbalanced quotes hide braces; the second pass counts all braces.
     for tokens in (_STRINGS_AND_BRACES, _BRACES):
         found = False
-        left = _MOST_READ * len(text)
+        budget = _MOST_READ * len(text)
         before = len(text)
         for start, end in reversed(_spans(text, tokens)):
-            if end > before:  # inside one that was found
+            if end > before:  # inside an object that was found
                 continue
-            left -= end - start
-            if left < 0:
+            budget -= end - start
+            if budget < 0:
                 return
             value = json_object(text[start:end])
             if value is not None:
@@ -117,7 +116,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:
-    """A text as the JSON object that it is, if it is one."""
+    """The JSON object that a text is, or None."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -126,10 +125,13 @@ def json_object(text: str | bytes) -> dict[str, Any] | None:
 
 
 def _spans(text: str, tokens: re.Pattern[str]) -> deque[tuple[int, int]]:
-    """Start and end of what may be JSON objects by its braces, in order of their ends; of very
-    many the last. Found in one pass, however deep they nest and whether or not they are closed."""
+    """Start and end of candidate JSON objects, by their braces, in order of their ends.
+
+    One pass finds them, however deeply they nest; of very many, the last are kept.
+    """
     found: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
-    opened, inside, place = array("q"), 0, 0  # -1 for a brace of prose, where quotes mean nothing
+    opened = array("q")  # starts of open braces, -1 in prose, where quotes have no meaning
+    inside = place = 0
     while token := (tokens if inside else _BRACES).search(text, place):
         place = token.end()
         if token[0] == "{":

@@ -1,7 +1,7 @@
-"""Labelling by rules: gold-answer matching, and refusals. Free, exact, and limited.
+"""Labelling by rules: matching gold answers, and recognising refusals. Free, exact and limited.
 
-The answer rule is a lower bound: it finds an answer correct where it holds a gold answer, and a
-nugget helpful where it states one; it cannot see that a nugget is a step towards the answer.
+An answer is correct if it contains a gold answer, and a nugget helps if it states one. That is a
+lower bound: a nugget may also be a step towards the answer.
 """
 
 from __future__ import annotations
@@ -50,18 +50,20 @@ _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)|(?<![\d.,])\d{1,3}
 
 
 def normalise(text: str) -> tuple[str, ...]:
-    """Words in lower case without accents, punctuation and articles (the usual QA matching), a
-    number as one word: 12,000 and 12 000 are 12000, 1,5 is 1.5."""
-    said = plain(folded(text))
-    if not said.isascii():
-        said = "".join(o for o in said if not unicodedata.combining(o) or _VOWEL.match(o))
-    said = _THOUSANDS.sub(lambda one: re.sub("[, ]", "", one.group()), said.replace("'", ""))
-    words = (re.sub("^[−–]", "-", word.replace(",", ".")) for word in _WORD.findall(said))
+    """Words in lower case without accents, punctuation and articles, as is usual in QA matching.
+
+    Numbers are single words: 12,000 and 12 000 become 12000, and 1,5 becomes 1.5.
+    """
+    text = plain(folded(text))
+    if not text.isascii():
+        text = "".join(c for c in text if not unicodedata.combining(c) or _VOWEL.match(c))
+    text = _THOUSANDS.sub(lambda number: re.sub("[, ]", "", number[0]), text.replace("'", ""))
+    words = (re.sub("^[−–]", "-", word.replace(",", ".")) for word in _WORD.findall(text))
     return tuple(word for word in words if word not in _ARTICLES)
 
 
 def states(text: str, gold: str) -> bool:
-    """Whether the words of ``gold`` stand in ``text`` in one piece."""
+    """Whether ``text`` contains the words of ``gold`` consecutively."""
     if names(text, gold) or same_set(text, gold):
         return True
     words, wanted = normalise(text), normalise(gold)

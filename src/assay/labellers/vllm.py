@@ -1,8 +1,7 @@
-"""``vllm:MODEL``: vLLM's engine within this process, on its GPU, without a server.
+"""``vllm:MODEL``: vLLM's engine in this process, on its GPU, without a server.
 
-It is asked as an endpoint is, in the same prompts and under the same schemas, and its replies are
-read as an endpoint's are; only the way between is another: the engine's own (``AsyncLLM``, the
-public class that vLLM's server uses, too).
+Prompts, schemas and the parsing of replies are the same as for endpoints; only the transport
+differs: it calls the engine (``AsyncLLM``, the public class that vLLM's server uses too).
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ from assay.model.errors import PrerequisiteError
 from assay.tasks.rendering import Renderer
 
 AT_ONCE = 512
-"""Requests that the engine is given at once; it puts together itself what it computes together."""
+"""Requests given to the engine at the same time; it forms its own batches."""
 
 _WHERE = "vllm:within-this-process"
-_ELSEWHERE = frozenset(
+_SPEED_ONLY = frozenset(
     ("tensor_parallel_size", "pipeline_parallel_size", "gpu_memory_utilization", "max_num_seqs")
 )
-"""Arguments of the engine that change how fast it answers, and not what."""
+"""Arguments of the engine that change its speed, but not its answers."""
 
 
 def vllm_settings(model: str, options: LabellerOptions) -> OpenAISettings:
-    """How the engine is asked. It costs nothing that is known here."""
+    """Settings for an engine. Its price is 0 unless the settings say otherwise."""
     return OpenAISettings(
         model=model,
         base_urls=(_WHERE,),
@@ -49,8 +48,10 @@ def vllm_settings(model: str, options: LabellerOptions) -> OpenAISettings:
 
 
 class VllmLabeller(OpenAILabeller):
-    """A model in an engine of vLLM's; ``engine`` are arguments of its ``AsyncEngineArgs``. The
-    engine is started with the first request, which raises PrerequisiteError without vLLM."""
+    """A model in vLLM's engine; ``engine`` holds arguments of its ``AsyncEngineArgs``.
+
+    The first request starts the engine; it raises PrerequisiteError if vLLM is missing.
+    """
 
     kind = "vllm"
     endpoint = "vllm"
@@ -60,13 +61,13 @@ class VllmLabeller(OpenAILabeller):
         self, settings: OpenAISettings, renderer: Renderer, *, engine: Mapping[str, Any]
     ) -> None:
         super().__init__(settings, renderer, EngineTransport(settings.model, engine))
-        told = {name: value for name, value in engine.items() if name not in _ELSEWHERE}
-        if told:
-            self.id = replace(self.id, params={**self.id.params, "engine": told})
+        params = {name: value for name, value in engine.items() if name not in _SPEED_ONLY}
+        if params:
+            self.id = replace(self.id, params={**self.id.params, "engine": params})
 
 
 class EngineTransport:
-    """Takes the bodies of chat completions to an engine, and what it writes back as replies."""
+    """A transport that answers chat-completions requests with an engine."""
 
     def __init__(self, model: str, arguments: Mapping[str, Any]) -> None:
         self._model = model
@@ -76,7 +77,7 @@ class EngineTransport:
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
 
-    async def post(self, sent: PostRequest) -> Reply:  # comes whole
+    async def post(self, sent: PostRequest) -> Reply:  # not streamed
         async with self._starting:
             if self._engine is None:
                 await self._start()
@@ -91,18 +92,18 @@ class EngineTransport:
             )
             name = f"assay-{next(self._numbers)}"
             writing = engine.generate({"prompt_token_ids": prompt}, _sampling(asked), name)
-            *_, last = [each async for each in writing]  # the one there is: the whole reply
+            *_, last = [each async for each in writing]  # a single item: the whole reply
             return Reply(200, orjson.dumps(_completion(self._model, last)))
-        except (TypeError, ValueError) as error:  # too long, or a parameter that it does not have
+        except (TypeError, ValueError) as error:  # too long, or an unknown parameter
             refusal = {"error": {"message": str(error), "type": type(error).__name__}}
             return Reply(400, orjson.dumps(refusal))
         except Exception as error:
             if self._engine is engine:
-                self._end()  # the next try has a new one
+                self._end()  # the next attempt starts a new one
             raise TransportError(f"the engine failed: {type(error).__name__}: {error}") from error
 
     async def _start(self) -> None:
-        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")  # nothing is told to vLLM's makers
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")  # no telemetry
         try:
             from vllm import AsyncEngineArgs  # noqa: PLC0415 (gigabytes, and a GPU)
             from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
@@ -117,8 +118,8 @@ class EngineTransport:
         self._tokeniser = await tokeniser if inspect.isawaitable(tokeniser) else tokeniser
 
     def _as_text(self, text: str) -> str:
-        """The text with a character that nobody sees in what is spelt like one of the model's
-        control tokens: a passage could end its message by it, and answer for the model."""
+        """Insert an invisible character into spellings of the model's control tokens, with which a
+        passage could end its message and answer for the model."""
         for token in self._tokeniser.get_added_vocab():
             text = text.replace(token, f"{token[:1]}\u200b{token[1:]}")
         return text
@@ -133,7 +134,7 @@ class EngineTransport:
 
 
 def _sampling(asked: dict[str, Any]) -> Any:
-    """What a chat completion asks for, as the engine takes it."""
+    """Convert the parameters of a chat completion to the engine's."""
     from vllm import SamplingParams  # noqa: PLC0415 (as above)
     from vllm.sampling_params import (  # noqa: PLC0415
         RequestOutputKind,
@@ -142,18 +143,18 @@ def _sampling(asked: dict[str, Any]) -> Any:
 
     form = asked.pop("response_format", None)
     asked.pop("model", None)
-    held = None
+    structure = None
     if form is not None and form["type"] == "json_schema":
-        held = StructuredOutputsParams(json=form["json_schema"]["schema"])
+        structure = StructuredOutputsParams(json=form["json_schema"]["schema"])
     elif form is not None:
-        held = StructuredOutputsParams(json_object=True)
+        structure = StructuredOutputsParams(json_object=True)
     return SamplingParams(
-        **asked, structured_outputs=held, output_kind=RequestOutputKind.FINAL_ONLY
+        **asked, structured_outputs=structure, output_kind=RequestOutputKind.FINAL_ONLY
     )
 
 
 def _completion(model: str, output: Any) -> dict[str, Any]:
-    """What the engine wrote, as a server says it."""
+    """Convert the engine's output to a chat completion."""
     (written,) = output.outputs
     return {
         "model": model,

@@ -108,7 +108,7 @@ class GgufWriter(LocalModelLabeller):
         read = sum(tokens(message["content"]) for message in self.preview(request))
         return Estimate(1, read, request.task.usual_tokens or request.task.max_tokens // 3)
 
-    def _label(self, request: Request, heard: TextCallback | None) -> Outcome:
+    def _label(self, request: Request, on_text: TextCallback | None) -> Outcome:
         engine = self._load()
         started = time.perf_counter()
         task = request.task
@@ -127,7 +127,7 @@ class GgufWriter(LocalModelLabeller):
                     task.schema_of(request.unit),
                     temperature=self._temperature,
                     seed=request.sample + 1,
-                    heard=heard,
+                    on_text=on_text,
                 )
             except EngineFailure as failure:
                 error = str(failure)
