@@ -219,10 +219,15 @@ def test_what_goes_wrong_in_a_page_is_told_in_the_terminal_alone(capsys):
     assert "the secret" in capsys.readouterr().err
 
 
-def test_a_request_that_never_ends_is_refused(monkeypatch):
+async def _broken_off():
+    raise ConnectionResetError
+
+
+@pytest.mark.parametrize("read", [lambda: asyncio.Event().wait(), _broken_off])
+def test_a_request_that_never_ends_or_breaks_off_is_refused(monkeypatch, read):
     monkeypatch.setattr(replies, "_SLOWEST", 0.01)
-    never = SimpleNamespace(content_type="application/json", read=asyncio.Event().wait)
-    with pytest.raises(Refused, match="too long") as refused:
+    never = SimpleNamespace(content_type="application/json", read=read)
+    with pytest.raises(Refused, match="took too long, or broke off") as refused:
         asyncio.run(replies.body_of(never))
     assert refused.value.status == 408
 

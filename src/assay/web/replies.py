@@ -90,8 +90,8 @@ async def body_of(request: web.Request) -> dict[str, Any]:
     try:
         async with asyncio.timeout(_SLOWEST):
             found = orjson.loads(await request.read())
-    except TimeoutError as error:
-        raise Refused("The request took too long to come.", 408) from error
+    except (TimeoutError, ConnectionError) as error:  # a laptop was closed, or the network is gone
+        raise Refused("The request took too long, or broke off.", 408) from error
     except orjson.JSONDecodeError as error:
         raise Refused("That is no JSON.", 400) from error
     if not isinstance(found, dict):
