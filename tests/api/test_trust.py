@@ -17,8 +17,12 @@ import assay as assay_package
 from assay.api import correcting
 from assay.api.corrected import ranked
 from assay.api.opened import Opened
+from assay.ledger import Ledger
+from assay.ledger.exchange import person, said_by
+from assay.model.labels import is_independent
 from assay.page.wording import narrow, number
 from assay.statistics import corrected
+from assay.tasks.registry import REGISTRY
 from assay.web.desk import Desk
 from tests.command import run_here
 from tests.statistics.trust_data import estimates
@@ -505,6 +509,18 @@ def test_where_the_policy_goes_by_most_people_so_do_corrected_scores(assay, judg
     config.write_text(config.read_text() + 'policy = "majority"\n')
     found = trusted(assay, folder, code=1)
     assert "On 2 units of these no verdict is most people's" in found["why"]
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        tied = [one.unit for one in ledger.by_people() if one.labeller.name == "human:ANN"]
+        first = {one.unit: one for one in reversed([*ledger.of_units(tied)]) if is_independent(one)}
+        contents = ledger.contents(tied)
+        ledger.add(
+            said_by(
+                person("human:EVE"), REGISTRY[one.task], contents[one.unit], one.verdict,
+                detail={"workbench": {"mode": "adjudication"}},
+            )
+            for one in first.values()
+        )  # fmt: skip
+    assert accuracy(trusted(assay, folder)) == before  # by the one who settled them
     same = [("A", one, truth["A", one]) for one in topics[:2]]
     (folder / "ben.jsonl").write_text(lines(same, "human:BEN"), encoding="utf-8")
     assay("labels", "import", folder, folder / "ben.jsonl")

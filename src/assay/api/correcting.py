@@ -175,7 +175,8 @@ def correct(
         if tied:
             why += (
                 f" On {counted(tied, 'unit')} of these no verdict is most people's: one person "
-                "more decides each (where 'passes' in [ui] have labelled it, raise that)."
+                "more decides each, or, once 'passes' in [ui] have labelled it, whoever settles it "
+                "('assay ui' has the queue of disagreements)."
             )
         return Trusted(f"judge alone; a draw is labelled in part ({done} of {len(units)})",
                        drawn, population, level, why=why)  # fmt: skip

@@ -175,7 +175,12 @@ def choose(
     if not best:
         return None
     if weight == 2 and policy.settles:
-        return _agreed(best, policy.rule == "majority")
+        agreed = _agreed(best, policy.rule == "majority")
+        if agreed is None and policy.independent:
+            # Whoever settled a tie saw people's independent labels, and no machine's.
+            heard = [one for one in labels if policy.counts(one.labeller, one.task, configured)]
+            return next((one for one in reversed(heard) if mode_of(one) == ADJUDICATION), None)
+        return agreed
     by_machine = present is not None and len(best) > 1 and not best[-1].labeller.is_human
     found = present(best) if present is not None and by_machine else best
     usable = [label for label in found if label.status is Status.OK]
