@@ -166,7 +166,7 @@ def test_names_and_numbers_that_are_changed_make_a_claim_wrong(folder):
     assert example.changed["passage"] == example.unit["passage"]
     names = blind["swap", "name", "r2c2.answer"].example
     assert names.changed["answer"] not in (names.unit["answer"], *names.unit["gold"])
-    assert found["swap", "", GRADED].note == "nothing is claimed in it"
+    assert found["swap", "", GRADED].note == "it makes no claim"
 
 
 def lambda_yes(task, unit):
@@ -201,7 +201,7 @@ def test_who_goes_by_places_is_told_from_who_goes_by_content(folder):
     ends = found["order", "primacy − recency", "r2c2.answer"]
     assert (ends.n, ends.value, ends.up, ends.down) == (12, 1.0, 12, 0)
     assert ends.p == mcnemar(12, 0)  # of units, not of their entries
-    assert found["order", "", GRADED].note == "it has no list, and no two sides"
+    assert found["order", "", GRADED].note == "it has no list and no two sides"
     found, _ = audited(folder, by_content, "order")
     assert found["order", "shuffled", "r2c2.answer"].value == 1.0
     assert found["order", "primacy − recency", "r2c2.answer"].value == 0.0
@@ -314,7 +314,7 @@ def test_what_cannot_be_asked_or_had_is_said(folder):
     assert {one.n for one in found.values()} == {0}
     assert any("judge first" in one.note for one in found.values())
     for name in ("top", "self-preference", "circularity", "small-differences"):
-        assert any(one.note.startswith("not to be had") for key, one in found.items()
+        assert any(one.note.startswith("not available") for key, one in found.items()
                    if key[0] == name)  # fmt: skip
     assert all(one.value is None for one in found.values())
     with pytest.raises(SettingsError, match="no probe luck"):
@@ -328,7 +328,7 @@ def test_questions_without_an_answer_are_missing_and_in_no_figure(folder):
     found, tally = audited(folder, shy, "injection")
     one = found["injection", "praise", GRADED]
     assert (one.n, one.missing, one.value) == (0, 36, None)
-    assert one.note == "no usable label came of it"
+    assert one.note == "it got no usable label"
     assert tally.unanswered == 36
 
 
@@ -513,7 +513,7 @@ def test_flattery_and_the_top_of_the_table_are_those_of_the_arrays(many, assay):
     path, flatterer, topics, truth, f, y = many
     families = {"*flatterer": "ours"}
     before, _ = audited(path, flatterer, *TABLES, families=families)
-    assert all("not to be had" in one.note for one in before.values() if one.of != "nDCG@20")
+    assert all("not available" in one.note for one in before.values() if one.of != "nDCG@20")
     assert all(one.value is None for one in before.values())
     truths(assay, path, truth, topics)
     found, tally = audited(path, flatterer, *TABLES, families=families, used=("R0", "R1"))
@@ -554,7 +554,7 @@ def test_a_draw_gives_intervals_and_labels_picked_by_hand_give_nothing(many, ass
     families = {"*flatterer": "ours"}
     truths(assay, path, truth, topics[:9])
     found, _ = audited(path, flatterer, *TABLES, families=families)
-    assert all("not to be had" in one.note for one in found.values() if one.of != "nDCG@20")
+    assert all("not available" in one.note for one in found.values() if one.of != "nDCG@20")
     done = assay("draw", path, "--n", 10, "--seed", 3, "--json")
     (draw,) = json.loads(done.stdout)["draws"]
     drawn = np.array([one["drawn"] for one in draw["names"]])
@@ -616,7 +616,7 @@ def test_the_document_the_page_and_the_remarks_say_the_same(folder):
     assert [part.title for part in shown.parts] == ["order", "swap"]
     assert (folder / "out" / "audit.json").read_bytes().endswith(b"\n}\n")
     lines = list(remarks(found))
-    assert any(GRADED in line and "nothing is claimed" in line for line in lines)
+    assert any(GRADED in line and "makes no claim" in line for line in lines)
     assert all(line.endswith(".") for line in lines)
 
 

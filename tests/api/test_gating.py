@@ -110,7 +110,7 @@ def test_a_gate_that_can_find_nothing_passes_no_loss():
 
     found = gate(of(0), of(1), Terms(rules), texts={})
     assert found.verdict is Verdict.INCOMPLETE
-    assert "M: it may have lost, and no loss can be found here" in markdown(found)
+    assert "M: it may have lost, but no loss can be found here" in markdown(found)
     assert gate(of(1), of(0), Terms(rules), texts={}).verdict is Verdict.PASS
     allowed = Terms({name: GateMeasure(loss=1.0) for name in rules})
     assert gate(of(0), of(1), allowed, texts={}).verdict is Verdict.PASS
@@ -204,7 +204,7 @@ def test_to_prove_is_another_burden():
         ({"tasks": {"t": GatedTask(version="2", labeller="a")}}, "version 1 in the baseline"),
         ({"tasks": {"t": GatedTask(version="1", labeller="b")}}, "labeller of t: a"),
         ({"tasks": {"t": GatedTask(version="1", labeller="a", prompt="x")}}, "prompt of t"),
-        ({"tasks": {}}, "task t is asked in the baseline alone"),
+        ({"tasks": {}}, "task t is asked only in the baseline"),
         ({"protocol": "exam"}, "protocol: rag"),
     ],
 )
@@ -225,8 +225,8 @@ def test_what_has_the_same_name_and_may_be_another_is_told():
     assert found.stands_on == (
         "Labellers: a.",
         (
-            "t: the server called its model m-1 for the baseline, and m-2 for labels here. They "
-            "may be different models: a difference may be theirs."
+            "t: the server called its model m-1 for the baseline, and m-2 for labels "
+            "here. If these are different models, a difference may come from them."
         ),
     )
     assert gate(before, now, LOSS_0, texts={}).stands_on == ()
@@ -246,7 +246,7 @@ def test_changed_new_and_gone_questions_are_in_no_test():
     assert "cover all questions of each" in markdown(found)
     too_few = gate(now, before, LOSS_0, texts={})
     assert too_few.exit_status == 2
-    assert "12 must be" in too_few.uncomparable[0]
+    assert "at least 12 are needed" in too_few.uncomparable[0]
 
 
 def test_bounds_hold_for_the_floor_and_the_ceiling():
@@ -289,7 +289,7 @@ def test_confidences_are_swapped_answer_by_answer():
     opened = gate(of([(0.0, 1.0)] * 10), before, terms, texts={})
     assert opened.measures[0].tested is not None
     assert opened.measures[0].tested.difference[0] <= opened.measures[0].tested.difference[1]
-    with pytest.raises(SettingsError, match="no mean over questions"):
+    with pytest.raises(SettingsError, match="not a mean over questions"):
         gate(before, before, Terms({"HMR": GateMeasure(loss=0.1)}), texts={})
     with pytest.raises(SettingsError, match="has no measure M"):
         gate(before, before, LOSS_0, texts={})

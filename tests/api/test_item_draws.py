@@ -269,7 +269,7 @@ def test_drawn_answers_correct_accuracy_as_the_arrays_say(assay, answers, design
     assert sum(found.draw.pi) == pytest.approx(40)
     done = assay("trust", folder)
     assert done.returncode == 1
-    assert "not there yet" in done.stdout
+    assert "are still missing" in done.stdout
     truly(assay, folder, truth)
     weights, y, f, topic, [(pi, drawn)] = arrays(folder, truth, judge, [found.draw])
     expected = corrected.items(weights, np.where(drawn, y, np.nan), f, pi, drawn, topic)
@@ -380,10 +380,10 @@ def test_several_judges_enter_together(assay, answers):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--task", "r2c2.dialogue_act"), "correct no measure here"),
+        (("--task", "r2c2.dialogue_act"), "No measure here can be corrected"),
         (("--task", "r2c2.answer", "--n", "12"), "--n from 20"),
         (("--task", "r2c2.nothing"), "asks nothing under"),
-        (("--task", "answer", "-m", "HMR"), "HMR is no sum"),
+        (("--task", "answer", "-m", "HMR"), "HMR is not a sum"),
         (("--task", "r2c2.answer", "--n", "900"), "only 90 items"),
         ((), "drawing single units takes exactly one task"),
     ],
@@ -413,7 +413,7 @@ def test_a_draw_that_nobody_got_to_stands_in_no_other_ones_way(assay, answers):
     (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
     assert one.value == pytest.approx(expected.value)
     assert one.low == pytest.approx(expected.low)
-    assert any("is left out, with every label" in said for said in one.warnings)
+    assert any("is left out with all its labels" in said for said in one.warnings)
 
 
 def test_the_workbench_has_drawn_units_as_a_queue(assay, answers):
@@ -460,10 +460,10 @@ def test_once_all_is_labelled_the_scores_are_peoples_own(assay, answers, seed):
 
 def test_a_draw_for_another_measure_is_no_draw_that_was_made(assay, rag):
     draw_units(rag, n=20, seed=1, task="trec_rag.relevance", design="uniform", measure="P@4")
-    with pytest.raises(SettingsError, match="--seed 1 was made before"):
+    with pytest.raises(SettingsError, match="--seed 1 already exists"):
         draw_units(rag, n=20, seed=1, task="trec_rag.relevance", design="uniform", measure="P@2")
     draw_units(rag, n=20, seed=2, task="trec_rag.relevance", design="uniform", measure="P@2")
-    with pytest.raises(SettingsError, match="--seed 2 was made before"):
+    with pytest.raises(SettingsError, match="--seed 2 already exists"):
         draw_units(rag, n=20, seed=2, task="trec_rag.relevance", design="uniform", measure="P@4")
 
 
@@ -483,7 +483,7 @@ def test_the_audit_of_flattery_and_the_table_of_families_are_one(assay, answers)
         return {(one.probe, one.variant): one for one in found if one.of in ("", "Accuracy")}
 
     draw_units(folder, n=40, seed=4, task="r2c2.answer", design="leverage")
-    assert all("by people are not there" in one.note for one in audited().values())
+    assert all("by people are missing" in one.note for one in audited().values())
     labels = len(truly(assay, folder, truth))
     found = audited()
     own = found["self-preference", "ours"]

@@ -105,14 +105,14 @@ def test_without_gold_answers_the_embedded_judge_has_no_label_and_says_why():
     ).to_dicts()
     assert row["label"] is None
     assert row["warning"].startswith("no label: there are neither gold answers")
-    assert "there is no gold answer to go by" in row["warning"]
+    assert "there is no gold answer to compare with" in row["warning"]
 
 
 def test_what_the_judge_does_not_read_is_told():
     long = "word " * 200
     assert "160 tokens of the claim" in unread(SUPPORT, SupportUnit(passage="a", sentence=long))[0]
     (said,) = unread(SUPPORT, SupportUnit(passage=long * 40, sentence="A claim."))
-    assert "8,000 tokens long, only 24 windows" in said
+    assert "8,000 tokens, but only 24 windows" in said
     assert unread(SUPPORT, SupportUnit(passage=long * 10, sentence="A claim.")) == []
     (said,) = unread(SELF_RATING, RatingUnit(passage="A text.", question="why " * 17))
     assert "17 words" in said
@@ -177,14 +177,14 @@ def test_faults_of_records_come_all_at_once():
     with pytest.raises(FormatError) as caught:
         package.label("support", records, Judge())
     assert [fault.line for fault in caught.value.faults] == [1, 2, 3, 4, 5, 5, 6]
-    with pytest.raises(SettingsError, match="task is 'supports'; it is one of 'support'"):
+    with pytest.raises(SettingsError, match="task is 'supports'; it must be one of 'support'"):
         package.label("supports", [])  # type: ignore[arg-type]
-    with pytest.raises(SettingsError, match="neither a frame nor a list"):
+    with pytest.raises(SettingsError, match="must be a frame or a list"):
         package.label("support", "file.jsonl")
     assert package.label("support", [], Judge()).columns[0] == "id"
 
 
-@pytest.mark.filterwarnings("ignore:1 pair got no answer")
+@pytest.mark.filterwarnings("ignore:The labeller gave no answer")
 @settings(max_examples=25)
 @given(
     st.lists(st.sampled_from(["Paris", "Rome", "1889", "silent", "broken"]), max_size=12),
@@ -267,7 +267,7 @@ def test_what_is_wrong_with_a_file_is_told_at_once(assay: Assay, tmp_path: Path)
     assert assay("label", write(file), "--task", "support").returncode == 2
     assert assay("label", tmp_path / "none", "--task", "support").returncode == 2
     file = write(file, *claims("a"))
-    assert "Name another" in assay("label", file, "--task", "support", "-o", file).stderr
+    assert "Choose another" in assay("label", file, "--task", "support", "-o", file).stderr
 
 
 def test_a_dry_run_asks_nothing_and_csv_holds_the_same(assay: Assay, tmp_path: Path):

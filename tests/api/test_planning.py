@@ -81,7 +81,7 @@ def test_later_plans_go_by_what_people_said_and_stop_when_all_is_settled(assay, 
     draw_units(folder, n=30, seed=1, task="r2c2.answer", design="leverage")
     truly(assay, folder, truth)
     found = planned(assay, folder, "--to-decide")
-    assert any("what people said of" in note for note in found["notes"])
+    assert any("people's labels of" in note for note in found["notes"])
     assert "--seed 2" in found["command"]
     assert {one["design"] for one in found["offers"]} <= {"leverage", "pairs"}
     draw_units(folder, n=60, seed=2, task="r2c2.answer", design="leverage")
@@ -132,7 +132,7 @@ def test_other_measures_are_planned_by_topics_once_some_are_labelled(
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     done = assay("plan", folder, "-m", "HMR")
-    assert "by itself" in " ".join(done.stderr.split())
+    assert "separately" in " ".join(done.stderr.split())
 
 
 def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
@@ -141,7 +141,7 @@ def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
     say(assay, rag, drawn_units(rag), 2, "human:KIM")
     (now,) = [c for b in trust(rag).boards for c in b.found if c.measure == "nDCG@4"]
     looks = planned(assay, rag, "-m", "nDCG@4", "--looks", "4")
-    assert any("Look 4 times" in note for note in looks["notes"])
+    assert any("Look at most 4 times" in note for note in looks["notes"])
     assert looks["settled"] <= now.decided
     found = planned(assay, rag, "-m", "nDCG@4", "--width", "0.01")
     assert {one["design"] for one in found["offers"]} == {"topics"}
@@ -155,14 +155,16 @@ def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
     say(assay, rag, drawn_units(rag), 2, "human:KIM")
     last = planned(assay, rag, "-m", "nDCG@4", "--to-decide")
     assert (last["offers"], last["command"]) == ([], None)
-    assert any("nothing left to buy" in note or "is settled" in note for note in last["notes"])
+    assert any(
+        "more labels can gain nothing" in note or "is settled" in note for note in last["notes"]
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (("-m", "nothing"), "No leaderboard here has nothing"),
-        (("--task", "r2c2.nothing"), "correct no measure here"),
+        (("--task", "r2c2.nothing"), "No measure here can be corrected"),
         (("--width", "0"), "above 0"),
         (("--width", "nan"), "must be a number, not nan"),
         (("--width", "0.1", "--to-decide"), "one of"),
@@ -240,4 +242,4 @@ def test_with_so_few_topics_nothing_is_promised(assay, answers, left, said):  # 
         run.write_text("".join(run.read_text().splitlines(keepends=True)[:left]))
     done = assay("plan", folder)
     assert done.returncode == 2
-    assert f"{said} too few for scores that people's labels correct" in done.stderr
+    assert f"{said} too few to correct scores with people's labels" in done.stderr

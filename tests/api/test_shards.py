@@ -64,7 +64,7 @@ def test_questions_about_a_passage_stay_together_and_shards_are_even():
 
 @pytest.mark.parametrize("text", ["", "2", "0/3", "4/3", "a/b", "1/0", "-1/2", "1/2/3", "²/3"])
 def test_what_is_no_shard(text: str):
-    with pytest.raises(SettingsError, match="names no share"):
+    with pytest.raises(SettingsError, match="is not valid"):
         Shard.parse(text)
 
 
@@ -165,7 +165,7 @@ def test_a_shard_says_what_waits(assay: Assay, tmp_path: Path):
     assert 0 < mine < every
     first = assay("judge", folder, "--shard", "1/2")
     assert first.returncode == 1
-    assert "Shard 1/2 is done; 1 step waits for labels of shard 2: answers." in first.stderr
+    assert "Shard 1/2 is done; 1 step waits for labels from shard 2: answers." in first.stderr
     second = assay("judge", folder, "--shard", "2/2", "--json")
     assert json.loads(second.stdout)["waiting"] == []
     assert second.returncode == 0

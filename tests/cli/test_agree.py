@@ -78,7 +78,7 @@ def test_json_is_one_document_with_counts(worked, assay):
     first = {row["measure"]: row for row in document["by_topic"][0]["rows"]}
     assert first["agreement"] == {
         "measure": "agreement", "value": 0.5, "low": None, "high": None,
-        "reason": "no interval: there is one topic only",
+        "reason": "no interval: there is only one topic",
     }  # fmt: skip
 
 
@@ -144,10 +144,10 @@ def test_labels_outside_the_scale_are_reported_and_clipped_only_when_asked(tmp_p
         names = [row["measure"] for row in document["rows"]][7:]
         assert names == ["kappa@1", "kappa@2", "kappa@3"]
     shown = assay("agree", a, b, "--scale", "0:3").stdout
-    assert "Labels of A outside the scale: -2 (1 time); counted as they are" in shown
+    assert "Labels of A outside the scale: -2 (1 time); counted unchanged" in shown
     off = labels(tmp_path / "c.csv", [(1, "a", 0.5), (1, "b", 9)])
     clipped = assay("agree", a, off, "--scale", "0:3", "--clip").stdout
-    assert "those beyond its ends clipped, others counted as they are" in clipped
+    assert "those beyond its ends clipped, others counted unchanged" in clipped
 
 
 def test_units_in_one_file_only_and_without_labels(tmp_path, assay):
@@ -194,7 +194,7 @@ def test_continuous_labels(tmp_path, assay, monkeypatch):
     )
     done = assay("agree", a, b, "--csv")
     assert len(rows(done)) == 7 + 2009
-    assert "No table of counts: there are 2,010 different labels." in done.stderr
+    assert "No table of counts: there are too many different labels (2,010)." in done.stderr
     document = json.loads(assay("agree", a, b, "--json").stdout)
     assert document["confusion"]["A_by_B"] is None
     assert document["confusion"]["reason"].startswith("No table of counts")
@@ -203,7 +203,7 @@ def test_continuous_labels(tmp_path, assay, monkeypatch):
     assert len(shown.splitlines()) < 30
     cut = assay("agree", a, b, "--scale", "0,0.5,1")
     assert "kappa@0.5" in cut.stdout
-    assert "… and 985 more; counted as they are" in cut.stdout
+    assert "… and 985 more; counted unchanged" in cut.stdout
 
 
 def test_undefined_is_null_and_empty(tmp_path, assay):
@@ -212,11 +212,11 @@ def test_undefined_is_null_and_empty(tmp_path, assay):
     assert got["agreement"]["value"] == "1.0"
     assert got["kappa"] == {"measure": "kappa", "value": "", "low": "", "high": ""}
     document = json.loads(assay("agree", a, a, "--json", "--scale", "0:1").stdout)
-    why = "both gave one and the same label throughout"
+    why = "both gave the same label throughout"
     assert document["rows"][1] == {
         "measure": "kappa", "value": None, "low": None, "high": None, "reason": why,
     }  # fmt: skip
-    assert document["rows"][-1]["reason"] == "all labels of both are on one side of the cut"
+    assert document["rows"][-1]["reason"] == "all labels of both are on the same side of the cut"
     assert document["by_label"][1]["reason"] == "no one gave the label"
     assert "reason" not in document["by_label"][0]
     assert "reason" not in document["rows"][0]
@@ -235,7 +235,7 @@ def test_resamples_that_leave_a_coefficient_undefined_are_counted(tmp_path, assa
     assert counts["agreement"] == 0
     assert counts["kappa"] == counts["kappa@1"] == pytest.approx(2000 * (2 / 3) ** 3, abs=80)
     assert document["settings"]["resamples"] == 2000
-    said = f"of 2,000 resamples in which the value is undefined: kappa {counts['kappa']}, "
+    said = f"the resamples (of 2,000) in which the value is undefined: kappa {counts['kappa']}, "
     assert said in assay("agree", a, a).stdout
     done = assay("agree", a, a, "--csv")
     assert said in done.stderr
@@ -245,7 +245,7 @@ def test_resamples_that_leave_a_coefficient_undefined_are_counted(tmp_path, assa
 def test_one_topic_has_no_interval(tmp_path, assay):
     a = labels(tmp_path / "a.csv", [(1, "a", 0), (1, "b", 1)])
     assert rows(assay("agree", a, a, "--csv"))["kappa"]["low"] == ""
-    assert "No intervals: there is one topic only." in assay("agree", a, a).stdout
+    assert "No intervals: there is only one topic." in assay("agree", a, a).stdout
 
 
 def test_compressed_qrels_against_a_tsv(tmp_path, assay):

@@ -176,7 +176,7 @@ def test_a_label_that_both_files_have_agrees_with_nothing(assay, tmp_path):
     document = json.loads(assay("agree", a, b, "--json").stdout)
     assert (document["units"]["both"], document["rows"][0]["value"]) == (2, 0.5)
     shown = " ".join(assay("agree", a, b).stdout.split())
-    assert "6 units with one and the same label in both: left out." in shown
+    assert "6 units with the same single label in both: left out." in shown
     assert "8 units of 8 topics labelled in both" in " ".join(assay("agree", a, a).stdout.split())
 
 

@@ -48,10 +48,10 @@ def test_the_films_judge_is_audited_once(assay, films):
     shown = assay("audit", films, *probes)
     assert "Nothing to ask" in shown.stderr
     assert "swap: number" in shown.stdout
-    assert "nothing is claimed" not in shown.stdout
+    assert "makes no claim" not in shown.stdout
     html = (films / "out" / "audit.html").read_text(encoding="utf-8")
     assert "<script src" not in html
-    assert "What the judge can be fooled by" in html
+    assert "how the judge can be fooled" in html
     assert json.loads((films / "out" / "audit.json").read_bytes())["probes"] == said["probes"]
     labels = assay("labels", "export", films).stdout.splitlines()
     audited = [json.loads(one) for one in labels if '"audit:' in one]

@@ -40,7 +40,7 @@ def test_unknown_commands_and_options_are_wrong_usage(assay, slide):
         (lambda text: text.replace("ac/*.txt", "ac/*.csv"), "no file; ac/ has SLIDE.txt."),
         (lambda text: text.replace("questions =", "question ="), "did you mean questions?"),
         (lambda text: text + "][", "cannot be read"),
-        (lambda text: text.replace("recorded:recorded.jsonl", "gpt-4"), "is no labeller"),
+        (lambda text: text.replace("recorded:recorded.jsonl", "gpt-4"), "is not a labeller"),
         (lambda text: text.replace("recorded:", "openai:m@http://u:secret@h/v1#"), "password"),
         (lambda text: text.replace("recorded:", "openai:m@http://h/v1?key="), "a query"),
     ],

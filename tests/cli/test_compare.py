@@ -243,7 +243,7 @@ def test_qrels_and_runs_give_the_means_of_assay_measure(trec, assay):
         for run in one["runs"]
     }
     assert found == pytest.approx(means, abs=1e-12)
-    assert "Run C is silent on 1 topic: 8." in done.stderr
+    assert "Run C does not answer 1 topic: 8." in done.stderr
     assert "Run C has 1 topic not counted: 9." in done.stderr
 
 
@@ -261,7 +261,7 @@ def test_topics_of_a_file_count_whether_anything_is_judged_there_or_not(trec, as
     done = assay("compare", *trec, "-m", "AP", "--topics", tmp_path / "topics.txt", "--json")
     (measure,) = json.loads(done.stdout)["measures"]
     assert measure["topics"] == 4
-    assert "is silent on 1 topic: 10." in done.stderr
+    assert "does not answer 1 topic: 10." in done.stderr
 
 
 def test_topics_answered_leaves_topics_out_for_all_runs(trec, assay):
@@ -452,7 +452,7 @@ def test_runs_that_cannot_be_used(trec, tmp_path, assay):
     few = write(tmp_path / "few.txt", "1 0 d1 1\n")
     done = assay("compare", few, a, b, "-m", "AP")
     assert done.returncode == 2
-    assert "AP: 1 topic left to compare on, at least 2 are needed." in done.stderr
+    assert "AP: 1 topic left to compare on; at least 2 are needed." in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -532,7 +532,7 @@ def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
     assert assay("evaluate", folder).returncode == 0
     for given in (folder, folder / "out", folder / "out" / "per_topic.csv"):
         told = assay("compare", given, "-m", "Correct").stderr
-        assert "came to the ledger" not in told
+        assert "added to the ledger" not in told
         assert "is based on: judge alone, never checked here." in told
     first = json.loads(assay("labels", "export", folder).stdout.splitlines()[0])
     line = {name: first[name] for name in ("task", "unit", "verdict")} | {"labeller": "human:KIM"}
@@ -540,23 +540,23 @@ def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
     assert assay("labels", "import", folder, tmp_path / "more.jsonl").returncode == 0
     for given in (folder, folder / "out", folder / "out" / "per_topic.csv"):
         done = assay("compare", given, "-m", "Correct", "--json")
-        assert "per_topic.csv: 1 label came to the ledger after it was written." in done.stderr
+        assert "per_topic.csv: 1 label added to the ledger after it was written." in done.stderr
         assert f"assay score {folder}" in done.stderr
-    assert "report.html; 1 label came since" in assay("status", folder).stdout
+    assert "report.html; 1 label added since" in assay("status", folder).stdout
     assert assay("score", folder).returncode == 0
-    assert "came since" not in assay("status", folder).stdout
-    assert "came to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
+    assert "added since" not in assay("status", folder).stdout
+    assert "added to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
     shutil.copytree(folder / "out", tmp_path / "sent")
     shutil.copytree(folder / "out", folder / "out-before")
     line["labeller"] = "human:LEE"
     (tmp_path / "more.jsonl").write_text(json.dumps(line) + "\n")
     assert assay("labels", "import", folder, tmp_path / "more.jsonl").returncode == 0
-    assert "1 label came" in assay("compare", folder, "-m", "Correct").stderr
+    assert "1 label added" in assay("compare", folder, "-m", "Correct").stderr
     kept = assay("compare", folder / "out-before", "-m", "Correct")  # which score never writes
-    assert (kept.returncode, "came to the ledger" in kept.stderr) == (0, False)
+    assert (kept.returncode, "added to the ledger" in kept.stderr) == (0, False)
     manifest = folder / "out" / "manifest.json"
     manifest.write_text(re.sub(r'"head": "\w', '"head": "x', manifest.read_text()))
-    assert "came to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
+    assert "added to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
     (folder / "labels.sqlite").unlink()
     for given in (folder, tmp_path / "sent"):
         assert assay("compare", given, "-m", "Correct").returncode == 0

@@ -83,7 +83,7 @@ def test_the_table_says_what_was_done(assay: Assay, tables):
     assert "mean" not in done.stdout.split("\n")[0]
     assert "value" in done.stdout
     assert "paired randomisation test, Holm's correction" in done.stdout
-    assert "– is undefined: the measure is no mean over topics (effect)." in done.stdout
+    assert "– is undefined: the measure is not a mean over topics (effect)." in done.stdout
     assert "10,000 random permutations, seed 3" in done.stdout
     rows = list(
         csv.DictReader(
@@ -107,7 +107,7 @@ def test_runs_without_a_defined_value_and_questions_without_confidence_are_named
     file.write_text("\n".join(lines) + "\n")
     done = assay("compare", file, "-m", "AUROC")
     assert done.returncode == 0, done.stderr
-    assert "AUROC is undefined, so that it is left out, of sage." in done.stderr
+    assert "AUROC is undefined for these runs, which are left out: sage." in done.stderr
     assert "Some run has no score for 1 topic: 2. Runs that lack some: a (1)." in done.stderr
     assert "on 5 topics" in done.stdout
     assert "no pair can count as different" in done.stderr
@@ -129,7 +129,7 @@ def test_runs_without_a_defined_value_and_questions_without_confidence_are_named
             "run,topic,confidence,correct\n"
             + "".join(f"{r},{t},50,{t}\n" for r in "ab" for t in "01"),
             ("--test", "tukey"),
-            "HMR is no mean over topics: its test is 'randomisation'",
+            "HMR is not a mean over topics: its test must be 'randomisation'",
         ),
     ],
 )

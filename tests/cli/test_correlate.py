@@ -207,7 +207,7 @@ def test_runs_without_topics_have_one_setting(tmp_path, assay):
         "setting": "pairs", "measure": "tau", "value": "", "low": "", "high": "", "n": "0",
     }  # fmt: skip
     shown = assay("correlate", a, a)
-    assert "Runs only" in shown.stdout
+    assert "Only runs" in shown.stdout
     assert "topics-mean" not in shown.stdout
 
 
@@ -240,7 +240,7 @@ def test_missing_topics_where_one_file_has_run_scores_only(
         assert document["rows"][0]["value"] == pytest.approx(tau_b)
     noted = assay("correlate", *files, "--missing", policy, "--csv").stderr
     assert f"Missing scores (1): b 2; {what}." in noted
-    assert "Runs only: a file has no scores of single topics" in noted
+    assert "Only runs can be compared: a file has no scores of single topics" in noted
 
 
 def test_means_that_a_file_gives_for_every_run_are_its_scores(tmp_path, assay):
@@ -276,11 +276,11 @@ def test_cures_do_not_contradict_each_other(tmp_path, assay, policy):
     a = write(tmp_path / "a.csv", "run,topic,s\na,1,.1\na,2,.2\nb,1,.3\nc,1,.3\n")
     b = write(tmp_path / "b.csv", "run,topic,s\na,1,.1\na,2,.2\nb,2,.3\nc,1,.3\n")
     said = assay("correlate", a, b, "--missing", policy).stderr
-    assert "run b has no topic that both tables score. Write its topics alike" in said
+    assert "run b has no topic that both tables score. Write its topics the same way" in said
     empty = write(tmp_path / "e.csv", "run,topic,s\na,1,.1\nb,1,\nc,1,\n")
     said = assay("correlate", a, empty, "--missing", policy).stderr
     assert "beside 2 without a score in one of them" in said
-    assert said.rstrip().endswith("Write the scores of these runs.")
+    assert said.rstrip().endswith("Add the scores of these runs.")
 
 
 def test_run_means_that_differ_by_rounding_are_tied(tmp_path, assay):
@@ -301,12 +301,12 @@ def test_undefined_is_null_with_a_reason(tmp_path, assay):
     equal = "in every topic all scores of a table are equal"
     assert got["topics-mean", "tau"]["reason"] == equal
     assert got["runs", "rbo"]["value"] == 1
-    assert got["runs", "rbo"]["reason"] == "no interval: there is one topic only"
+    assert got["runs", "rbo"]["reason"] == "no interval: there is only one topic"
     said = "is undefined: all scores of a table are equal (runs tau, runs rho, runs ap, pairs tau"
     assert f"– {said}" in assay("correlate", a, a).stdout
     noted = assay("correlate", a, a, "--csv").stderr
     assert f"Note: Empty {said}" in noted
-    assert "No intervals: there is one topic only." in noted
+    assert "No intervals: there is only one topic." in noted
     runs = write(tmp_path / "b.csv", "run,score\nA,.5\nB,.6\n")
     last = json.loads(assay("correlate", runs, runs, "--json").stdout)["rows"][-1]
     assert last["reason"] == "a file has no scores of single topics"
@@ -381,7 +381,7 @@ def test_disjoint_topics_are_not_mended_by_what_is_missing(tmp_path, assay):
     b = write(tmp_path / "b.csv", "run,topic,s\nA,7,.5\nB,7,.4\n")
     for policy in ("topics", "cells", "zero"):
         said = assay("correlate", a, b, "--missing", policy).stderr
-        assert "write these alike in both files" in said
+        assert "write these the same way in both files" in said
         assert "Try --missing" not in said
 
 

@@ -51,9 +51,9 @@ def test_what_scores_moved_comes_first_then_flips_with_their_cause(
     page = tmp_path / "diff.html"
     done = assay("diff", *two, *ANSWERS, "--html", page)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 of 2 scores moved, none by more than chance would make")
-    assert "1 score with topics that changed, of an equal value." in done.stdout  # HMR
-    said = ("Scores that moved", "What changed", "Flips: 3 values turned, 1 to 1, 2 to 0")
+    assert done.stdout.startswith("1 of 2 scores changed, none by more than chance explains")
+    assert "1 score with topics that changed, but the same value." in done.stdout  # HMR
+    said = ("Scores that moved", "What changed", "Flips: 3 values changed, 1 to 1, 2 to 0")
     places = [done.stdout.index(one) for one in said]
     assert places == sorted(places)
     assert "settings bins" in done.stdout
@@ -75,8 +75,9 @@ def test_other_topics_are_told_before_scores_that_moved(folder: Path, tmp_path: 
     done = assay("diff", folder, other, "-m", "Accuracy")
     told = " ".join(done.stdout.split())
     assert told.startswith(
-        "Topics differ, of the first alone 2 topics (q10, q11), of the second alone 2 topics "
-        "(new, r): scores are over all topics of each, differences and tests over those of both."
+        "Topics differ: 2 topics only in the first (q10, q11), 2 topics only in the second "
+        "(new, r). Scores are over all topics of each evaluation, differences and tests over "
+        "those in both."
     ), told
     document = json.loads(assay("diff", folder, other, "--json").stdout)
     assert document["topics_of_one_alone"] == {"first": ["q10", "q11"], "second": ["new", "r"]}
@@ -92,8 +93,8 @@ def test_of_many_flips_the_first_are_shown_and_it_is_said_how_to_have_all(
         rows = path.read_text()
         write(path, rows + "".join(f"ACX,more{n},Accuracy,{value}\n" for n in range(40)))
     shown = assay("diff", *two, "-m", "Accuracy").stdout
-    assert "Flips: 43 values turned, 41 to 1, 2 to 0 (20 of 43 shown; --all shows all)" in shown
-    assert "1 by more than chance would make: Accuracy of ACX +0.75" in shown
+    assert "Flips: 43 values changed, 41 to 1, 2 to 0 (20 of 43 shown; --all shows all)" in shown
+    assert "1 by more than chance explains: Accuracy of ACX +0.75" in shown
     assert shown.count("more") < 22
     assert assay("diff", *two, "-m", "Accuracy", "--all").stdout.count("more") > 40
 
@@ -135,28 +136,28 @@ def said(*tests: Paired) -> str:
 
 def test_without_a_test_nothing_is_said_of_chance():
     shown = said(paired("A", 0.1, 0.2), paired("B", 0.1, 0.3))
-    assert shown.startswith("2 of 2 scores moved, no test can be made of 2.\n")
+    assert shown.startswith("2 of 2 scores changed, 2 cannot be tested.\n")
     assert "none by more" not in shown
 
 
 def test_topics_that_trade_places_move_no_score():
     shown = said(paired("A", 2 / 3, 2 / 3, difference=0.0, p=1.0, p_holm=1.0))
     assert shown.startswith(
-        "0 of 1 score moved.\n1 score with topics that changed, of an equal value.\n"
+        "0 of 1 score changed.\n1 score with topics that changed, but the same value.\n"
     )
     assert "Scores that moved" not in shown
-    assert "Scores that differ otherwise" in shown
+    assert "Scores that differ in other ways" in shown
     # Another order of the same terms is no other value.
-    assert said(paired("A", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)).startswith("0 of 1 score moved.")
+    assert said(paired("A", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)).startswith("0 of 1 score changed.")
 
 
 def test_what_became_known_or_open_is_told_apart_from_what_moved():
     shown = said(paired("A", None, 0.5), paired("B", 0.5, None), paired("C", None, None))
     assert shown.startswith(
-        "0 of 3 scores moved.\n"
+        "0 of 3 scores changed.\n"
         "1 score known now, a range or undefined before.\n"
         "1 score known before, a range or undefined now.\n"
-        "1 score not known in either, with other values of topics or other ranges.\n"
+        "1 score unknown in both, with different topic values or ranges.\n"
     )
     assert "No value" not in shown
 
@@ -167,7 +168,7 @@ def test_those_that_differ_most_are_named_first_up_or_down():
         paired("A", 0.1, 0.2, difference=0.1, **real),
         paired("B", 0.9, 0.5, difference=-0.4, **real),
     )
-    assert "moved, 2 by more than chance would make: M of B -0.400, M of A +0.100." in shown
+    assert "changed, 2 by more than chance explains: M of B -0.400, M of A +0.100." in shown
 
 
 def test_the_document_has_all_of_it(two: tuple[Path, Path], assay: Assay):

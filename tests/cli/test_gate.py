@@ -207,13 +207,13 @@ def test_what_people_said_of_one_side_alone_is_no_difference(
     done = assay(*test, "--min", "Accuracy=0", "--min", "HMR=0")
     told = " ".join(done.stdout.split())
     assert done.returncode == 0, told
-    assert "(r2c2.answer: 83 % before, 0 % now): tests set the judge's labels of both" in told
+    assert "(r2c2.answer: 83 % before, 0 % now): tests compare only the judge's labels" in told
     found = json.loads(assay(*test, "--json").stdout)
     accuracy = found["measures"][0]
     assert (accuracy["before"], accuracy["tested"]["difference"]) == ([1.0, 1.0], [0.0, 0.0])
     chosen = assay(*test, "--policy", "people")
     assert chosen.returncode == 1
-    assert "Take --policy machine, for the baseline, too." in " ".join(chosen.stdout.split())
+    assert "Use --policy machine, for the baseline too." in " ".join(chosen.stdout.split())
 
 
 def test_what_a_baseline_replaces_is_told(folder: Path, assay: Assay):
@@ -223,7 +223,7 @@ def test_what_a_baseline_replaces_is_told(folder: Path, assay: Assay):
     run(folder, 9)
     assay("judge", folder)
     told = " ".join(assay("gate", folder, "--save", base).stderr.split())
-    assert "it replaces that of run ACX, 20" in told
+    assert "it replaces the baseline of run ACX, 20" in told
     assert "Accuracy 0.833 → 0.750, HMR " in told
 
 
@@ -263,7 +263,7 @@ def test_wrong_usage_is_told_with_its_cure(folder: Path, assay: Assay, tmp_path:
     done = assay("gate", folder)
     assert (done.returncode, "--save" in done.stderr) == (2, True)
     done = assay("gate", folder, "--run", "NONE", "--baseline", "x.json")
-    assert "there are ACX, PRX" in done.stderr or "there are PRX, ACX" in done.stderr
+    assert "runs: ACX, PRX" in done.stderr or "runs: PRX, ACX" in done.stderr
     for wrong in (["--min", "Accuracy"], ["--no-worse", "HMR=-1"], ["--max", "=1"]):
         assert assay("gate", folder, *wrong).returncode == 2
     toml = folder / "assay.toml"
@@ -297,4 +297,4 @@ def test_every_protocol_says_what_its_runs_handed_in(
     assert question["scores"]
     done = assay("gate", folder, "--baseline", base, "--run", named)
     assert done.returncode == 2
-    assert "5 must be" in done.stdout
+    assert "at least 5 are needed" in done.stdout

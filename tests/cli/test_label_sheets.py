@@ -127,12 +127,12 @@ def test_two_people_fill_in_the_same_sheet_as_spreadsheets_save_it(folder, rows,
     [
         (
             {"verdict.entailed": "PERHAPS"},
-            "sheet.csv:2 'entailed' must be YES or NO, and is “PERHAPS”.",
+            "sheet.csv:2 'entailed' must be YES or NO, not “PERHAPS”.",
         ),
-        ({"task": "", "verdict.entailed": "NO"}, "sheet.csv:2 There is neither a 'uid'"),
+        ({"task": "", "verdict.entailed": "NO"}, "sheet.csv:2 There is no 'uid'"),
         (
             {"unit_hash": "1.2E+31", "verdict.entailed": "NO"},
-            "sheet.csv:2 There is no 'unit', nor a known 'unit_hash'",
+            "sheet.csv:2 There is no 'unit' and no known 'unit_hash'",
         ),
     ],
 )
@@ -164,11 +164,11 @@ def test_other_tables_and_columns_that_are_there_twice_are_refused(folder, rows,
     for header, says in (
         (
             "unit_hash,entailed",
-            "no column uid or unit_hash, or none whose name begins with 'verdict.'",
+            "no column uid or unit_hash, or no column whose name begins with 'verdict.'",
         ),
         (
             "unit_hash,verdict.entailed,verdict.entailed",
-            "Columns are there twice: verdict.entailed",
+            "Columns are duplicated: verdict.entailed",
         ),
     ):
         (folder / "own.csv").write_text(
@@ -185,7 +185,9 @@ def test_a_sheet_is_of_one_task(folder, assay):
     assert "name it with --task" in done.stderr
     done = assay("labels", "export", folder, "--task", "support", "--sheet", "-o", folder / "s.csv")
     assert done.returncode == 2
-    assert "Asked of people here: r2c2.answer, r2c2.dialogue_act and r2c2.entail" in done.stderr
+    assert (
+        "Tasks asked of people here: r2c2.answer, r2c2.dialogue_act and r2c2.entail" in done.stderr
+    )
 
 
 def test_a_list_that_is_no_json_is_told_with_one_to_go_by(folder, assay):
@@ -197,7 +199,7 @@ def test_a_list_that_is_no_json_is_told_with_one_to_go_by(folder, assay):
         rows[0]["verdict.nuggets"] = given
         done = assay(*IMPORT, folder, write(folder / "kim.csv", rows), "--by", "human:KIM")
         assert done.returncode == code, done.stderr
-        shape = """so: [{"nugget": …, "helped": …}]."""
+        shape = """like this: [{"nugget": …, "helped": …}]."""
         assert code == 0 or shape in done.stderr
 
 
@@ -224,7 +226,7 @@ def test_nor_is_one_that_would_not_be_imported(folder, rows, assay, spoilt):
         path.write_text(path.read_text(), encoding="utf-16")
     before = path.read_bytes()
     done = assay("labels", "export", folder, "--task", "entailment", "--sheet", "-o", path)
-    assert (done.returncode, "import it and delete it" in done.stderr) == (2, True)
+    assert (done.returncode, "import this file and delete it" in done.stderr) == (2, True)
     assert path.read_bytes() == before
 
 
@@ -296,7 +298,7 @@ def test_a_hash_that_is_no_text_is_a_fault_of_its_line(folder, assay):
     (folder / "own.jsonl").write_text(json.dumps(line) + "\n")
     done = assay(*IMPORT, folder, folder / "own.jsonl")
     assert done.returncode == 2
-    assert "own.jsonl:1 There is no 'unit', nor a known 'unit_hash'." in done.stderr
+    assert "own.jsonl:1 There is no 'unit' and no known 'unit_hash'." in done.stderr
 
 
 def test_which_units_is_asked_of_a_sheet_alone(folder, assay):
@@ -314,8 +316,8 @@ def test_labels_of_a_sheet_are_by_people(folder, rows, assay):
     done = assay(*IMPORT, folder, write(folder / "sheet.csv", filled), "--by", "human:LEE")
     assert done.returncode == 2
     for line, who in enumerate(names[:-1], 2):
-        assert f"sheet.csv:{line} A sheet is filled in by people, and “{who}” nam" in done.stderr
-    assert "Write human:NAME, or leave the column out and give --by human:NAME." in done.stderr
+        assert f"sheet.csv:{line} A sheet is filled in by people, and “{who}” is n" in done.stderr
+    assert "Write human:NAME, or remove the column and give --by human:NAME." in done.stderr
     assert by_people(assay, folder) == []
     filled = [row | {"labeller": "human:KIM"} for row in filled]
     done = assay(*IMPORT, folder, write(folder / "sheet.csv", filled))

@@ -147,7 +147,7 @@ def test_without_its_inputs_a_folder_still_exports(slide, assay):
     (slide / "questions.tsv").unlink()
     done = assay("labels", "export", slide)
     assert done.returncode == 0
-    assert "the places that labels are used at are left out" in done.stderr
+    assert "the places that use labels are left out" in done.stderr
     assert all(json.loads(line)["places"] == [] for line in done.stdout.splitlines())
 
 
@@ -216,7 +216,7 @@ def test_all_faults_of_a_file_are_told_at_once(slide, assay):
     done = assay("labels", "import", slide, write(slide, bad))
     assert done.returncode == 2
     for line, why in (
-        (2, "says otherwise of the same unit on line 1"),
+        (2, "gives another verdict for the same unit on line 1"),
         (3, "The unit of this label was changed"),
         (4, "may hold the numbers 1 to 4"),
         (5, "'verdict'"),
@@ -236,7 +236,7 @@ def test_by_names_a_person(slide, assay, name: str):
     row = exported(assay, slide)[0]
     done = assay("labels", "import", slide, write(slide, [row]), "--by", name)
     assert done.returncode == 2
-    assert "names no person. Write human:NAME;" in done.stderr
+    assert "is not a person's name. Write human:NAME," in done.stderr
     done = assay("labels", "import", slide, write(slide, [{**row, "labeller": {"name": name}}]))
     assert done.returncode == 2
     assert "There is no usable 'labeller'." in done.stderr
@@ -254,7 +254,7 @@ def test_an_edited_label_of_another_ledger_is_not_taken_for_the_machines(example
     done = assay("labels", "import", here, edited, *by)
     assert done.returncode == 2
     line = there.index(row) + 1
-    assert f"edited.jsonl:{line} This label is of another ledger, and was changed" in done.stderr
+    assert f"edited.jsonl:{line} This label is from another ledger, and was changed" in done.stderr
     assert f"{len(there)} labels added" in assay("labels", "import", here, as_it_was).stdout
     done = assay("labels", "import", here, edited, "--by", "human:KIM")
     assert "1 labels added" in done.stdout, done.stderr
@@ -325,7 +325,10 @@ def test_rows_are_taken_some_at_a_time_and_all_or_none(slide, assay, monkeypatch
     yes, no = ({**made, "verdict": {"entailed": word}} for word in ("YES", "NO"))
     other = {**row, "verdict": {"entailed": "NO"}, "labeller": "human:LEE"}
     refused = assay("labels", "import", slide, write(slide, [yes, other, no, yes]))
-    assert "edited.jsonl:3 human:KIM says otherwise of the same unit on line 1" in refused.stderr
+    assert (
+        "edited.jsonl:3 human:KIM gives another verdict for the same unit on line 1"
+        in refused.stderr
+    )
     assert exported(assay, slide) == rows
     done = assay("labels", "import", slide, write(slide, [yes, other, yes, row]))
     assert "2 labels added, 2 were already known" in done.stdout, done.stderr
@@ -358,8 +361,8 @@ def test_an_unknown_uid_is_named_and_a_wrong_value_told_in_plain_words(slide, as
     done = assay("labels", "import", slide, write(slide, rows), "--by", "human:KIM")
     assert done.returncode == 2
     assert f"There is no label '{'0' * 32}' in this ledger." in done.stderr
-    assert "There is neither a 'uid' nor a 'task'." in done.stderr
-    assert "'entailed' must be YES or NO, and is “PERHAPS”." in done.stderr
+    assert "There is no 'uid' and no 'task'." in done.stderr
+    assert "'entailed' must be YES or NO, not “PERHAPS”." in done.stderr
 
 
 def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, assay):

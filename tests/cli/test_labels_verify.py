@@ -41,11 +41,11 @@ def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):
     assert (done.returncode, found["labels"], found["manifests"]) == (1, 7, 1)
     assert f" {name} " in assay("labels", "list", slide).stdout
     told = assay("labels", "verify", slide).stdout
-    assert told.startswith(f"label {name}: what it says")
-    assert "Take the ledger from a backup; or export" in told
+    assert told.startswith(f"label {name}: its verdict")
+    assert "Restore the ledger from a backup. Or export" in told
     for command in ("score", "report", "judge", "evaluate"):
         done = assay(command, slide)
-        assert (done.returncode, f"label {name}: what it says" in done.stderr) == (2, True)
+        assert (done.returncode, f"label {name}: its verdict" in done.stderr) == (2, True)
     assert (slide / "out" / "scores.csv").read_bytes() == before
 
 
@@ -79,7 +79,7 @@ def test_a_ledger_that_is_changed_while_it_is_scored_stops_the_score(
 
     monkeypatch.setattr(Evaluation, "score", changed)
     done = assay("score", slide)
-    why = "what is scored was made from 7 labels" if anew else "its key, error, tokens, cost"
+    why = "the score was made from 7 labels" if anew else "its key, error, tokens, cost"
     assert (done.returncode, why in done.stderr) == (2, True), done.stderr
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
@@ -87,7 +87,7 @@ def test_a_ledger_that_is_changed_while_it_is_scored_stops_the_score(
 def test_a_label_that_cannot_be_scored_is_named(slide: Path, assay):
     tampered(slide / "labels.sqlite", "UPDATE labels SET verdict = '[' WHERE id = 3")
     done = assay("score", slide)
-    assert (done.returncode, done.stderr.count(": what it says, of what")) == (2, 1), done.stderr
+    assert (done.returncode, done.stderr.count(": its verdict, subject")) == (2, 1), done.stderr
 
 
 def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):
@@ -99,7 +99,7 @@ def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):
     tampered(slide / "labels.sqlite", "DELETE FROM labels WHERE id = 7")
     done = assay("labels", "verify", slide)
     assert done.returncode == 1
-    assert f"out/manifest.json: was made from 7 labels whose head was {head[:8]}" in done.stdout
+    assert f"out/manifest.json: was made from 7 labels with head {head[:8]}" in done.stdout
 
 
 def test_half_a_manifest_is_told(slide: Path, assay):
@@ -107,7 +107,7 @@ def test_half_a_manifest_is_told(slide: Path, assay):
     manifest.write_bytes(manifest.read_bytes()[:99])
     done = assay("labels", "verify", slide)
     assert done.returncode == 1
-    assert "out/manifest.json: is no manifest that Assay wrote" in done.stdout
+    assert "out/manifest.json: is not a manifest written by Assay" in done.stdout
 
 
 def test_a_ledger_under_several_protocols_stands_in_every_manifest(tmp_path: Path, assay):
@@ -142,7 +142,7 @@ def test_damage_gives_a_message_or_the_same_numbers(slide: Path, assay, seed: in
     [
         ({"tokens_in": 2**63}, "'tokens_in' 9223372036854775808 is too large"),
         ({"cost": 1e300}, "'cost' 1e+300 is too large"),
-        ({"sample": 2**63}, "'sample' 9223372036854775808 is no integer"),
+        ({"sample": 2**63}, "'sample' 9223372036854775808 is not an integer"),
         ({"created": "10000-01-01T00:00:00+00:00"}, ""),
     ],
 )
@@ -218,7 +218,7 @@ def test_nothing_is_made_of_a_changed_label(slide: Path, assay):
         ("labels", "import", slide, empty, "--by", "human:KIM"),
     ):
         done = assay(*command)
-        assert (done.returncode, f"label {name}: what it says" in done.stderr) == (2, True), command
+        assert (done.returncode, f"label {name}: its verdict" in done.stderr) == (2, True), command
     assert not (slide / "batch.jsonl").exists()
     assert (slide / "labels.sqlite").stat().st_size == size
 
@@ -237,7 +237,7 @@ def test_a_manifest_of_labels_that_are_gone_is_not_replaced(slide: Path, assay, 
         done = assay(command, slide)
         assert done.returncode == 2
         assert "out/manifest.json: was made from 7 labels" in done.stderr
-        assert "move what the other gave (out/) away first" in done.stderr
+        assert "first move away the out/ that the other one produced" in done.stderr
     assert manifest.read_bytes() == before
     assert assay("labels", "verify", slide).returncode == 1
     (slide / "out").rename(slide / "other")
@@ -250,9 +250,9 @@ def test_whoever_looks_at_a_changed_label_is_told(slide: Path, assay):
     for command in (("list",), ("show", uid), ("export",), ("stats",)):
         done = assay("labels", command[0], slide, *command[1:])
         assert done.returncode == 0
-        assert f"Note: label {name}: what it says" in done.stderr
-        assert "'assay labels verify' tells all" in done.stderr
-    assert f"label {name}: what it says" in " ".join(assay("doctor", slide).stdout.split())
+        assert f"Note: label {name}: its verdict" in done.stderr
+        assert "'assay labels verify' lists every fault" in done.stderr
+    assert f"label {name}: its verdict" in " ".join(assay("doctor", slide).stdout.split())
 
 
 def test_no_colons_become_pictures(capsys):

@@ -160,7 +160,7 @@ def test_damaged_files_are_refused(assay, pairs, large_files, large_judge, monke
     done = assay("label", pairs, "--task", "support", "--labeller", "embedded:large")
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
-    assert "the installation is damaged" in said
+    assert "The installation is damaged" in said
     assert ("SHA-256" in said) == (damage in ("changed", "lost"))
     assert "--force-reinstall" in said
     assert assay("models", "list").returncode == 0
@@ -183,5 +183,5 @@ def test_neither_reads_what_the_other_was_taught(assay, slide, large_judge):
     assert done.returncode == 2
     said = " ".join(done.stderr.split())
     assert "judge-calibration-large.json" in said
-    assert f"was fitted for judge {SMALL.edition}, and this is judge large 0.1" in said
+    assert f"was fitted for judge {SMALL.edition}, but this is judge large 0.1" in said
     assert assay("judge", slide, "--labeller", "embedded").returncode == 0

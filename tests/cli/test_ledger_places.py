@@ -86,7 +86,7 @@ def test_each_machine_with_a_file_of_its_own(assay, slide, tmp_path, monkeypatch
     assert assay("labels", "merge", slide, slide / "labels.sqlite").returncode == 0
     for command in ("score", "judge", "evaluate --shard 1/2"):
         name, *more = command.split()
-        assert "or it is of another ledger" in assay(name, slide, *more).stderr, command
+        assert "or it belongs to another ledger" in assay(name, slide, *more).stderr, command
 
 
 @pytest.mark.parametrize("url", ["postgresql:labels", "POSTGRES:labels", "mysql://h/labels"])
@@ -249,7 +249,7 @@ def test_a_copy_grows_with_its_original_and_with_nothing_else(assay, tmp_path, o
     assert "1 label copied; 4 in both" in assay("labels", "copy", on_postgres, back).stdout
     refused = assay("labels", "copy", file, on_postgres)
     assert refused.returncode == 2
-    assert "holds what" in refused.stderr
+    assert "has labels that" in refused.stderr
     with Ledger.open(file) as ledger:
         ledger.add([label(5)])
     refused = assay("labels", "copy", file, back)
@@ -274,9 +274,9 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
         ledger.add_draw(draw)
     for name, other, why in (
         ("human:KIM", "human:P1", "KIM gave no label. People there: human:LEE, human:kim@x"),
-        ("human:kim@x", "human:lee", "human:lee is somebody else there"),
+        ("human:kim@x", "human:lee", "human:lee is another person there"),
         ("kim@x", "P1", "write human:NAME=human:OTHER"),
-        ("kim@x", "human:P1", "names no person"),
+        ("kim@x", "human:P1", "is not a person's name"),
     ):
         done = assay("labels", "copy", file, copy, "--rename", f"{name}={other}")
         assert (done.returncode, why in done.stderr, copy.exists()) == (2, True, False)
@@ -295,7 +295,7 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
     assert one.key == two.key == anew.key
     with Ledger.open(file) as ledger:
         assert machine.uid == next(ledger.labels()).uid
-    assert "not there yet" in assay(
+    assert "copy into a new ledger" in assay(
         "labels", "copy", file, copy, "--rename", "human:kim@x=human:P1"
     ).stderr  # fmt: skip
     gone = tmp_path / "d.sqlite"
@@ -349,4 +349,4 @@ def test_parquet_holds_labels_by_task_and_labeller(assay, slide, tmp_path, on_po
             assert json.loads(one[name]) == row[name]
     refused = assay("labels", "export", folder, "-o", out, "--parquet")
     assert refused.returncode == 2
-    assert "holds something already" in refused.stderr
+    assert "is not empty" in refused.stderr

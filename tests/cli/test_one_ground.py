@@ -280,7 +280,7 @@ def test_leaderboards_without_runs_in_common_are_told_and_not_listed(folder):
     rows = (folder / "out" / "agreement.csv").read_text().splitlines()
     assert len(rows) > 3  # every pair, with the number of runs
     report = (folder / "out" / "report.html").read_text()
-    assert "a run counts as the same where its name is the same" in report
+    assert "runs are the same if their names are the same" in report
 
 
 def test_weights_are_learned_in_a_folder_of_several_protocols(folder):

@@ -176,17 +176,17 @@ def test_scoring_says_whether_files_are_as_before_and_what_changed(example, assa
         assert done.returncode == 0, done.stderr
         return " ".join(done.stdout.split()).partition("• ")[2]
 
-    changed = f"Changed: inputs ac/{run.name}."
+    changed = f"What changed: inputs ac/{run.name}."
     assert said() == f"1 file not as before: marked/{run.name}. {changed}"
     assert (folder / "out" / "scores.csv").read_bytes() == scores
     assert said() == "as before, to the last byte."
     run.write_bytes(run.read_bytes().replace(b";90", b";91"))
     toml = folder / "assay.toml"
     toml.write_text(toml.read_text() + "\n[settings]\nlevel = 0.9\n")
-    assert said().endswith(f"Changed: settings level, inputs ac/{run.name}.")
+    assert said().endswith(f"What changed: settings level, inputs ac/{run.name}.")
     manifest = folder / "out" / "manifest.json"
     manifest.write_text(re.sub(r'("scores.csv": ")\w', r"\1-", manifest.read_text()))
-    assert said().endswith("Changed: no input or setting: perhaps Python or a package.")
+    assert said().endswith("What changed: no input or setting: perhaps Python or a package.")
 
 
 def test_results_give_way_to_no_labeller_who_was_not_asked_yet(example, assay, monkeypatch):

@@ -89,7 +89,7 @@ def test_nothing_outside_is_read_unless_the_person_names_the_place(assay, slide,
     way(slide)
     done = assay("evaluate", slide)
     assert done.returncode == 2, done.stdout
-    assert "outside of the folder" in done.stderr
+    assert "outside the folder" in done.stderr
     assert "--trust" in done.stderr
     private = slide.parent / "private"
     assert not (private / "labels.sqlite").exists()
@@ -197,7 +197,7 @@ def test_no_file_is_deleted_that_a_folder_names_to_sqlite(tmp_path, opened):
     link.symlink_to(path)
     journal(path, precious)
     for each in (path, link):
-        with pytest.raises(LedgerError, match="SQLite would delete a file that this one names"):
+        with pytest.raises(LedgerError, match="this journal names a file that SQLite would delete"):
             opened(each)
     assert precious.read_text() == "kept for years"
     journal(path, None)  # as SQLite leaves it where it was killed

@@ -135,8 +135,8 @@ def test_that_labels_are_missing_is_said_before_it_is_published(tmp_path):
     done = run_here("release", folder, "-o", tmp_path / "public", "--no-figures")
     assert done.returncode == 0, done.stderr
     assert "?." not in "".join(one.read_text() for one in tmp_path.glob("public/tables/*.md"))
-    assert re.search(r"Note: \d+ units have no usable label: .* published as ranges", done.stderr)
-    told = re.findall(r"no letters by (\w+), as values are missing", done.stderr)
+    assert re.search(r"Note: \d+ units have no usable label, .* published as ranges", done.stderr)
+    told = re.findall(r"no letters by (\w+), because values are missing", done.stderr)
     assert told == ["strict_vital", "weighted_precision"]  # agreement has no values of topics
 
 
@@ -195,7 +195,7 @@ def test_tables_have_intervals_and_the_letters_of_compare(made):
     assert {row[1]: row[2] for row in rows} == letters
     assert re.search(r"1\.000 \\\[1\.000–1\.000\\\]", table)
     assert "Based on: judge alone" in table
-    assert "in EXAM-Cover (randomised Tukey HSD, which covers all pairs by itself; all " in table
+    assert "in EXAM-Cover (randomised Tukey HSD, which covers all pairs; all " in table
     assert "95% bootstrap intervals over topics (2,000 draws, seed 20251210)" in table
     tex = (made / "public" / "tables" / "board-1.tex").read_text()
     assert r"\alpha" in tex
@@ -264,7 +264,7 @@ def test_a_file_that_was_changed_since_stays_and_a_broken_release_may_be_made_ag
 def test_a_release_into_what_is_released_is_refused(made):
     done = run_here("release", made / "exam", "-o", made / "exam" / "out" / "public")
     assert done.returncode == 2
-    assert "lies in out/" in done.stderr
+    assert "is inside out/" in done.stderr
 
 
 def test_a_public_page_has_numbers_alone(monkeypatch):

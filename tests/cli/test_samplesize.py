@@ -261,4 +261,4 @@ def test_scores_and_confidences_do_not_mix(worked, tmp_path, assay):
     scores = write(tmp_path / "s.csv", "run,topic,HMR\nA,1,.1\nA,2,.3\nB,1,.3\nB,2,.2\n")
     done = assay("samplesize", confident(tmp_path / "pilot.csv"), scores, "--score", "HMR")
     assert done.returncode == 2
-    assert "give one kind" in done.stderr
+    assert "give only one kind" in done.stderr

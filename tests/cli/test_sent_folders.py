@@ -39,14 +39,14 @@ def labelled_by(folder, spec):
 def test_no_function_that_is_only_installed_is_called(assay, slide, spec):
     done = assay("evaluate", labelled_by(slide, spec))
     assert done.returncode == 2
-    assert "is no module of yours" in done.stderr
+    assert "is not a module of yours" in done.stderr
     assert "this" not in sys.modules
 
 
 def test_nor_is_a_protocol_imported(assay, slide):
     path = slide / "assay.toml"
     path.write_text(path.read_text().replace('"r2c2"', '"this:s"'))
-    assert "is no module of yours" in assay("score", slide).stderr
+    assert "is not a module of yours" in assay("score", slide).stderr
     assert "this" not in sys.modules
 
 
@@ -57,12 +57,10 @@ def test_no_code_of_the_folder_is_imported_where_python_looks_there(
     monkeypatch.syspath_prepend(str(slide.parent / place))  # as it does in a notebook there
     module = "sent" if place == "slide" else "slide.sent"
     (slide / "sent.py").write_text("raise SystemExit('it ran')")
-    assert (
-        "lies in an evaluation folder" in assay("judge", labelled_by(slide, f"{module}:x")).stderr
-    )
+    assert "is in an evaluation folder" in assay("judge", labelled_by(slide, f"{module}:x")).stderr
     path = slide / "assay.toml"
     path.write_text(path.read_text().replace('"r2c2"', f'"{module}:x"'))
-    assert "lies in an evaluation folder" in assay("score", slide).stderr
+    assert "is in an evaluation folder" in assay("score", slide).stderr
     assert module not in sys.modules
 
 
@@ -73,10 +71,10 @@ def test_a_module_of_the_folder_is_imported_where_the_person_has_python_look_the
     monkeypatch.chdir(slide)
     for first in ("", str(slide)):  # a notebook, python -m
         monkeypatch.setattr(sys, "path", [first, *sys.path])
-        with pytest.raises(SettingsError, match="lies in an evaluation folder"):
+        with pytest.raises(SettingsError, match="is in an evaluation folder"):
             check_module("mine", "mine:x")
     monkeypatch.setenv("PYTHONPATH", ".")  # what many have always
-    with pytest.raises(SettingsError, match="lies in an evaluation folder"):
+    with pytest.raises(SettingsError, match="is in an evaluation folder"):
         check_module("mine", "mine:x")
     monkeypatch.setenv("PYTHONPATH", str(slide))
     check_module("mine", "mine:x")
@@ -94,7 +92,7 @@ def test_a_module_of_the_persons_own_is_not_taken_for_one_of_the_folder(
     monkeypatch.chdir(slide)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "own"))
     monkeypatch.setattr(sys, "path", [str(slide), str(tmp_path / "own"), *sys.path])
-    with pytest.raises(SettingsError, match="lies in an evaluation folder"):
+    with pytest.raises(SettingsError, match="is in an evaluation folder"):
         check_module(module, f"{module}:x")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "own"), *sys.path[2:]])
     check_module(module, f"{module}:x")
@@ -115,20 +113,20 @@ def test_results_are_not_written_through_links(assay, slide, tmp_path, name):
     (slide / name).symlink_to(victim)
     done = assay("evaluate", slide)
     assert done.returncode == 2
-    assert "outside of the folder" in done.stderr
+    assert "outside the folder" in done.stderr
     assert not list(victim.iterdir())
 
 
 def test_no_file_outside_is_read_for_a_model(assay, slide):
     done = assay("judge", labelled_by(slide, "embedded:/etc/passwd"))
     assert done.returncode == 2
-    assert "outside of the folder" in done.stderr
+    assert "outside the folder" in done.stderr
 
 
 def test_no_other_folder_is_searched(assay, slide):
     path = slide / "assay.toml"
     path.write_text(path.read_text().replace("pr/*.txt", "/**/none.txt"))
-    assert "outside of the folder" in assay("judge", slide).stderr
+    assert "outside the folder" in assay("judge", slide).stderr
 
 
 def test_a_model_called_as_a_host_does_not_get_its_key(monkeypatch):
@@ -177,7 +175,7 @@ def test_no_link_has_the_machine_searched(assay, slide, pattern):
     started = time.process_time()
     done = assay("judge", slide)
     assert done.returncode == 2
-    assert "outside of the folder" in done.stderr
+    assert "outside the folder" in done.stderr
     assert time.process_time() - started < LONG
 
 
@@ -267,4 +265,4 @@ def test_settings_made_to_hurt_are_told_at_once(assay, slide, text):
 def test_settings_that_are_no_file_are_not_waited_for(assay, slide):
     (slide / "assay.toml").unlink()
     os.mkfifo(slide / "assay.toml")
-    assert "no plain file" in assay("score", slide).stderr
+    assert "not a regular file" in assay("score", slide).stderr

@@ -100,7 +100,7 @@ def test_on_a_mac_that_takes_no_limit_of_memory_templates_are_rendered(
 def test_a_template_that_is_no_file_is_not_waited_for(render, tmp_path):
     (tmp_path / "prompts").mkdir()
     os.mkfifo(tmp_path / "prompts" / "part.txt")
-    with pytest.raises(SettingsError, match=r"part.txt is no plain file"):
+    with pytest.raises(SettingsError, match=r"part.txt is not a regular file"):
         render("{% include 'part.txt' %}")
 
 
@@ -109,7 +109,7 @@ def test_nor_is_one_in_a_folder(assay, slide):
     os.mkfifo(slide / "prompts" / "r2c2_entailment.j2")
     done = assay("judge", slide)
     assert done.returncode == 2
-    assert "is no plain file" in done.stderr
+    assert "is not a regular file" in done.stderr
 
 
 def test_no_input_of_a_folder_is_waited_for(assay, slide):

@@ -109,7 +109,7 @@ def test_keys_that_are_no_hashes_are_read_as_older_ledgers_hold_them(place: Plac
     assert [(one["key"], one["overrules"]) for one in lines] == [*odd]
 
 
-_SAYS = "what it says, of what, by whom or when was changed"
+_SAYS = "its verdict, subject, labeller or time was changed"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_hash_that_no_look_up_would_find_is_a_fault(path: Path, column: str, f
     tampered(path, f"UPDATE {column} = {form.format(last)} WHERE typeof({last}) = 'blob'")
     named, why = found(path)
     assert named
-    assert why[0].startswith(("its key,", "what it says", "the text of unit"))
+    assert why[0].startswith(("its key,", "its verdict", "the text of unit"))
 
 
 def test_a_text_stored_otherwise_than_as_text_is_a_fault(path: Path):
@@ -184,9 +184,9 @@ def test_what_has_a_number_below_1_is_a_fault(path: Path):
         "INSERT INTO units (id, hash, task, content) VALUES (0, x'00', 1, '{}')",
     )
     second = uids(path)[-3]
-    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="by other means"):
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="was not added by Assay"):
         ledger.checked()
-    put_in = "was put in by other means than Assay's"
+    put_in = "was not added by Assay"
     assert found(path) == ([second, ""], [f"it {put_in}", f"a unit {put_in}"])
     tampered(path, "UPDATE labels SET id = -id WHERE id > 2")
     assert found(path)[0][:3] == [uids(path)[0], uids(path)[1], second]
@@ -258,18 +258,18 @@ def test_a_changed_text_is_named_with_its_labels(path: Path):
 
 def test_a_reference_to_nothing_is_named(path: Path):
     tampered(path, "UPDATE labels SET unit = 99 WHERE id = 2")
-    assert found(path)[1][0] == "its task, its text or its labeller is not there"
+    assert found(path)[1][0] == "its task, text or labeller is missing"
 
 
 def test_a_deleted_label_shows_and_so_does_one_put_in(path: Path):
     third = uids(path)[2]
     tampered(path, "DELETE FROM labels WHERE id = 2")
-    assert found(path) == ([third], ["1 labels before it are gone"])
+    assert found(path) == ([third], ["1 labels before it are missing"])
     with Ledger.open(path) as ledger:
         ledger.add([label(5)])
     columns = "uid, key, task, version, unit, labeller, status, verdict, reason, created"
     tampered(path, f"INSERT INTO labels ({columns}) SELECT {columns} FROM labels WHERE id = 5")
-    assert found(path)[1][1:] == ["it was put in by other means than Assay's"]
+    assert found(path)[1][1:] == ["it was not added by Assay"]
 
 
 def test_the_newest_label_is_missed_by_whoever_knows_the_head(path: Path):
@@ -282,7 +282,7 @@ def test_the_newest_label_is_missed_by_whoever_knows_the_head(path: Path):
     with Ledger.open(path) as ledger:
         assert list(ledger.faults()) == []  # no chain can tell
         assert ledger.faulty_head(head) is None
-        assert "which this ledger's never was" in str(ledger.faulty_head(grown))
+        assert "which this ledger never had" in str(ledger.faulty_head(grown))
         for named in (None, {}, {"labels": 2**63, "head": "ab"}, {"labels": 1, "head": 1}):
             assert ledger.faulty_head(named) == "names no head of a ledger"
 
@@ -367,6 +367,6 @@ def test_a_ledger_that_may_not_be_written_is_read(path: Path, tmp_path_factory):
         db.execute("PRAGMA user_version = 0")
     folder.chmod(0o555)
     try:
-        assert "Copy the folder to where you may write." in meekly_read()
+        assert "Copy the folder to a place where you may write." in meekly_read()
     finally:
         folder.chmod(0o755)

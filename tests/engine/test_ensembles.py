@@ -103,7 +103,7 @@ def test_failed_votes_are_left_out_until_too_few_are_left(place):
     found = joint(labels)
     one, two = found[WANTED[1].unit_hash], found[WANTED[2].unit_hash]
     assert (one.status, one.verdict["entailed"]) == (Status.OK, False)  # a tie of b and c
-    assert (two.status, two.error) == (Status.FAILED, "only 1 of 3 votes can be used")
+    assert (two.status, two.error) == (Status.FAILED, "only 1 of 3 votes are usable")
 
 
 def test_failed_members_are_asked_again_on_demand_and_the_joint_label_renewed(place):
@@ -255,7 +255,7 @@ def test_two_models_at_one_address_are_two_members(tmp_path):
 @pytest.mark.parametrize("weight", ["nan", "inf", "-inf", "0.0", "-1.0", "1e308"])
 def test_weights_are_finite_numbers_above_0(tmp_path, weight):
     members = 'members = ["rules", "embedded"]\nrule = "weighted"\n'
-    with pytest.raises(SettingsError, match="a positive weight for each member, a finite number"):
+    with pytest.raises(SettingsError, match="a positive, finite weight for each member"):
         jury(tmp_path, members + f"weights = [1e308, {weight}]")
     assert jury(tmp_path, members + "weights = [1, 0.5]").id.params["weights"] == [1.0, 0.5]
 

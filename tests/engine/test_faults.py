@@ -266,7 +266,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_written(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     told, at_once, again = done.stdout.splitlines()
-    assert "The disk is full; make room and run again" in told
+    assert "The disk is full; free some space and run again" in told
     assert "No space left on device. Nothing was asked." in at_once
     _complete(kept / "l", told, again, asked)
 
@@ -281,5 +281,5 @@ def test_a_limit_on_the_size_of_files_does_no_harm_either(tmp_path):
             outputs.append(told.read_text())
         asked = len(server.requests)
     assert [len(told.splitlines()) for told in outputs] == [1, 1]
-    assert "limit on the size of files" in outputs[0]
+    assert "file size limit" in outputs[0]
     _complete(tmp_path / "l", *outputs, asked)

@@ -92,7 +92,7 @@ def test_another_labeller_elsewhere_is_refused(tmp_path: Path):
     recipe = replace(Recipe.of(inner, "embedded", tmp_path, LabellerOptions()), identity="another")
     with Processes(1) as hosting, Ledger.open(tmp_path / "l") as ledger:
         labeller = HostedLabeller(inner, recipe, hosting)
-        with pytest.raises(SettingsError, match="another labeller where it is to answer"):
+        with pytest.raises(SettingsError, match="differs between the machine that answers"):
             judge([("t", plan(ledger, labeller, requests(1)))], ledger)
 
 
@@ -130,8 +130,8 @@ class Taken(Processes):
     ("hosts", "notes"),
     [
         ([Slow(), Slow(lacks="No Assay."), Slow(lacks="No Assay.")], ["No Assay."]),
-        ([Slow(there=0.03)], ["embedded has no room to answer in yet. All is taken."]),
-        ([Slow(answers=0.15)], ["embedded has been silent for 0.001 minutes. All is taken."]),
+        ([Slow(there=0.03)], ["embedded has no free resources to answer yet. All is taken."]),
+        ([Slow(answers=0.15)], ["embedded has not responded for 0.001 minutes. All is taken."]),
         ([Slow(answers=0.001)], []),
     ],
 )

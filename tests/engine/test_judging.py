@@ -274,7 +274,9 @@ def test_recorded_labels_are_a_machines_and_leave_gaps_missing(tmp_path, place):
         assert label.labeller.name == "recorded:r.jsonl"
         assert label.detail["recorded_from"] == "llm"
         plans = [("t", plan(ledger, RecordedLabeller(tmp_path / "people.jsonl"), requests(1)))]
-        with pytest.raises(SettingsError, match="'assay labels import' takes people's"):
+        with pytest.raises(
+            SettingsError, match="Import people's labels with 'assay labels import'"
+        ):
             judge(plans, ledger)
 
 
@@ -289,7 +291,7 @@ def test_every_faulty_line_of_a_recorded_file_is_named(tmp_path, place):
 
 @pytest.mark.parametrize(
     ("name", "why"),
-    [("r.jsonl", "There is no such file"), (".", "are no file"), ("r" * 300, "name too long")],
+    [("r.jsonl", "There is no such file"), (".", "are not a file"), ("r" * 300, "name too long")],
 )
 def test_a_recorded_file_that_cannot_be_read(tmp_path, name, why):
     with Ledger.open(tmp_path / "l") as ledger:
@@ -374,7 +376,7 @@ def test_a_claim_follows_no_link(tmp_path):
     with claimed_at(path, [(mine, "t")]):
         (name,) = [one.name for one in tmp_path.iterdir() if "asking" in one.name]
     (tmp_path / name).symlink_to(victim)
-    with pytest.raises(LedgerError, match="Remove it"), claimed_at(path, [(mine, "t")]):
+    with pytest.raises(LedgerError, match="remove it"), claimed_at(path, [(mine, "t")]):
         pass
     assert victim.read_text() == "keep this"
 

@@ -179,7 +179,7 @@ def test_someone_elses_database_is_not_touched(tmp_path: Path):
     path = tmp_path / "l.sqlite"
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE mine (x)")
-    with pytest.raises(LedgerError, match="not a ledger"):
+    with pytest.raises(LedgerError, match="not an Assay ledger"):
         Ledger.open(path)
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
@@ -226,7 +226,7 @@ def test_what_refuses_changes_is_made_again(tmp_path: Path):
 
 def test_a_journal_that_is_no_file_is_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "l.sqlite-journal")
-    with pytest.raises(LedgerError, match=r"l\.sqlite-journal: is no file"):
+    with pytest.raises(LedgerError, match=r"l\.sqlite-journal: is not a file"):
         Ledger.open(tmp_path / "l.sqlite")
 
 
@@ -256,7 +256,7 @@ def test_what_a_killed_process_left_is_not_written_over_a_backup(tmp_path: Path,
         shutil.copy(killed, folder / "own.sqlite")
         shutil.copy(f"{killed}-wal", folder / "own.sqlite-wal")
     shutil.copy(whole, folder / "l.sqlite")
-    with pytest.raises(LedgerError, match=r"l\.sqlite-wal does not go on from l\.sqlite"):
+    with pytest.raises(LedgerError, match=r"l\.sqlite-wal does not continue l\.sqlite"):
         Ledger.open(folder / "l.sqlite")
     assert (folder / "l.sqlite").read_bytes() == whole.read_bytes()
     for end in ("-wal", "-shm"):
@@ -275,9 +275,9 @@ def test_a_file_that_is_taken_away_takes_no_more_labels(tmp_path: Path, replaced
         (tmp_path / "l.sqlite").unlink()
         if replaced:
             shutil.copy(tmp_path / "other", tmp_path / "l.sqlite")
-        with pytest.raises(LedgerError, match="was taken away"):
+        with pytest.raises(LedgerError, match="was removed or replaced"):
             ledger.add([label(2)])
-        with pytest.raises(LedgerError, match="was taken away"), ledger.trial() as trial:
+        with pytest.raises(LedgerError, match="was removed or replaced"), ledger.trial() as trial:
             trial.keep = True
 
 

@@ -85,7 +85,7 @@ def test_an_export_goes_to_an_empty_folder_by_a_link_but_not_in_the_place_of_a_d
     assert any((tmp_path / "there").iterdir())
     assert (tmp_path / "link").is_symlink()
     with mock.patch("pathlib.Path.is_mount", return_value=True):
-        with pytest.raises(SettingsError, match="where a disk begins"):
+        with pytest.raises(SettingsError, match="the root of a disk"):
             write_parquet(ledger, tmp_path / "disk")
 
 
@@ -145,7 +145,7 @@ def test_its_head_has_the_draws(ledger, tmp_path):
 
 def test_an_export_of_one_task_is_not_the_whole(ledger, tmp_path):
     write_parquet(ledger, tmp_path / "labels", "r2c2.answer")
-    with pytest.raises(SettingsError, match="is not there, or is there twice"):
+    with pytest.raises(SettingsError, match="is missing or duplicated"):
         ParquetLedger(tmp_path / "labels")
 
 

@@ -63,7 +63,7 @@ def test_nothing_can_be_changed_or_deleted_by_anybody(postgres, on_postgres):
     with Ledger.open(url) as ledger:
         with pytest.raises(LedgerError, match=r"'labels' could be changed.* ENABLE") as caught:
             ledger.checked()
-        as_superuser(postgres, url, re.search(r"\(where.*: (.*)\)", str(caught.value))[1])
+        as_superuser(postgres, url, re.search(r"\(if.*: (.*)\)", str(caught.value))[1])
         assert ledger.checked() == head
 
 
@@ -94,7 +94,7 @@ def test_what_somebody_changed_behind_everybodys_back_is_seen(postgres, on_postg
 def test_a_schema_that_holds_something_else_is_not_touched(postgres, on_postgres):
     schema = Address.of(on_postgres).schema
     postgres.run(f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.units (x int)")
-    with pytest.raises(LedgerError, match="holds something else"):
+    with pytest.raises(LedgerError, match="contains something else"):
         Ledger.open(on_postgres)
     postgres.run(f"SELECT x FROM {schema}.units")
 
@@ -251,7 +251,7 @@ def test_rows_are_read_on_in_a_new_connection(postgres, on_postgres):
 def test_a_database_that_does_not_hold_all_characters_is_refused(postgres):
     postgres.run("CREATE DATABASE narrow ENCODING 'LATIN1' TEMPLATE template0")
     url = postgres.url("x").replace("/postgres?", "/narrow?")
-    with pytest.raises(LedgerError, match="is in LATIN1"):
+    with pytest.raises(LedgerError, match="is encoded in LATIN1"):
         Ledger.open(url)
 
 
@@ -284,7 +284,7 @@ def test_a_url_comes_to_libpq_as_it_was_meant(postgres, monkeypatch):
             Ledger.open(url, create=False)
     with pytest.raises(LedgerError, match=r'parameter: "sslmod"\. Change the URL'):
         Ledger.open("postgresql://h/db?sslmod=require")
-    with pytest.raises(LedgerError, match=r"accepting TCP/IP connections\? See that"):
+    with pytest.raises(LedgerError, match=r"accepting TCP/IP connections\? Check that"):
         Ledger.open("postgresql://127.0.0.1:9/db")
     meant = Address.of("postgresql://h/db?password=a+b&options=-c%20x=1%2B1")
     assert meant.password == "a+b"

@@ -375,7 +375,7 @@ def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, m
     monkeypatch.setattr(module, "time", clock)
     with serve(entailed) as server, proxied(breakable, "away") as (url, proxy):
         thread = meanwhile(server, 50, proxy.leave)
-        with pytest.raises(LedgerError, match=r"away.* See that the server runs"):
+        with pytest.raises(LedgerError, match=r"away.* Check that the server runs"):
             run(url, server.url, requests(300))
         thread.join()
         assert 0.2 <= clock.now < 0.4  # though what waits is tried once more at the end
@@ -413,16 +413,16 @@ def test_a_server_that_is_gone_for_good_is_waited_for_once(
         clock = Clock()
         monkeypatch.setattr(module, "time", clock)
         proxy.leave()
-        with pytest.raises(LedgerError, match=f"{name}.* See that the server runs"):
+        with pytest.raises(LedgerError, match=f"{name}.* Check that the server runs"):
             asked(ledger, other)
         assert module.PATIENCE <= clock.now < module.PATIENCE + 2
-        with pytest.raises(LedgerError, match="See that the server runs"):
+        with pytest.raises(LedgerError, match="Check that the server runs"):
             ledger.size()
         assert clock.now < module.PATIENCE + 2
         proxy.away = False
         ledger.add([label(3)])
         proxy.leave()
-        with pytest.raises(LedgerError, match="See that the server runs"):
+        with pytest.raises(LedgerError, match="Check that the server runs"):
             ledger.size()
         assert 2 * module.PATIENCE <= clock.now < 2 * module.PATIENCE + 4
 
@@ -503,7 +503,9 @@ def test_a_full_disk_at_the_server_stops_the_run_and_keeps_what_was_written(brea
 
     rest.write_bytes(bytes(shutil.disk_usage(small_disk).free - 300_000))
     with serve(script) as server:
-        with pytest.raises(LedgerError, match="The server's disk is full; make room and run again"):
+        with pytest.raises(
+            LedgerError, match="The server's disk is full; free some space and run again"
+        ):
             run(url, server.url, requests(400))
         first = len(server.requests)
         with Ledger.open(url) as ledger:
@@ -520,6 +522,6 @@ def test_a_table_that_somebody_holds_is_waited_for_not_for_ever(postgres, on_pos
         ledger._db.execute("SET lock_timeout = '50ms'")
         with psycopg.connect(Address.of(on_postgres).url) as other:
             other.execute(f"LOCK TABLE {Address.of(on_postgres).schema}.labels")
-            with pytest.raises(LedgerError, match="Another process has held it"):
+            with pytest.raises(LedgerError, match="Another process has locked it"):
                 ledger.add([label(1)])
         assert ledger.add([label(1)])

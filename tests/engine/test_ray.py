@@ -234,7 +234,7 @@ def test_drivers_and_actors_that_are_killed(cluster: Cluster, wanted: list[tuple
 
 def test_why_an_actor_is_lost():
     raised = "It died (ip=192.0.2.7):\nTraceback (most recent call last)\nModuleNotFoundError: No x"
-    assert "on 192.0.2.7 cannot answer: ModuleNotFoundError: No x. Have this" in _lost("m", raised)
+    assert "on 192.0.2.7 cannot answer: ModuleNotFoundError: No x. Install" in _lost("m", raised)
     killed = "Task was killed due to the node running low on memory.\nMemory: 1 GB"
     assert "is lost: Task was killed due to the node" in _lost("openai:m", killed)
 
@@ -247,4 +247,4 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path: Path):
     assert "no Ray cluster at 127.0.0.1:9" in done.stderr
     done = run_here("judge", folder, "--on", "slurm")
     assert done.returncode == 2
-    assert "no place" in done.stderr
+    assert "is not valid" in done.stderr

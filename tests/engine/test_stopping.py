@@ -116,7 +116,7 @@ def test_faults_of_any_kind_in_a_row_stop_a_run_too(tmp_path, fault, good):
         return entailed(body, number) if number <= good else UNLIKE[fault](passage_of(body))
 
     with serve(script) as server:
-        with pytest.raises(LabellerUnreachable, match="asked 15 questions in a row and no answer"):
+        with pytest.raises(LabellerUnreachable, match="asked 15 questions in a row and none was"):
             run(path, server.url, requests(200), give_up_after=5, settings={"concurrency": 1})
     assert statuses(path) == [Status.OK] * good
 
@@ -170,7 +170,7 @@ def test_a_silent_server_is_told_of_after_two_time_outs(tmp_path, monkeypatch):
         tally = run(tmp_path / "l", server.url, requests(5), progress=notes, settings=settings)
     assert tally.asked == 5
     (told,) = notes.notes
-    assert "is silent: 2 questions had no reply within 0.2 s" in told
+    assert "does not respond: 2 questions had no reply within 0.2 s" in told
 
 
 def test_another_model_in_mid_run_is_told_at_once(tmp_path):
@@ -182,7 +182,7 @@ def test_another_model_in_mid_run_is_told_at_once(tmp_path):
     with serve(script) as server:
         run(tmp_path / "l", server.url, requests(40), progress=notes, settings={"concurrency": 1})
     (told,) = notes.notes
-    assert "was 'm-1' and is 'm-2' now" in told
+    assert "was 'm-1' and is now 'm-2'" in told
 
 
 def test_names_that_never_end_are_counted(tmp_path):
@@ -194,7 +194,7 @@ def test_names_that_never_end_are_counted(tmp_path):
     with serve(script) as server:
         run(tmp_path / "l", server.url, requests(60), progress=notes)
     assert len(notes.notes) == 4
-    assert "has given its model 10 names so far" in notes.notes[-1]
+    assert "has named 10 different models so far" in notes.notes[-1]
 
 
 @pytest.mark.parametrize("asked", ["60", "1e308", "Fri, 01 Jan 2100 00:00:00 GMT"])
@@ -223,7 +223,7 @@ def test_a_spent_limit_is_told_of(tmp_path, monkeypatch):
     with serve(lambda body, number: (200, entailed(body, number), spent)) as server:
         run(tmp_path / "l", server.url, requests(3), progress=notes)
     (told,) = notes.notes
-    assert "nothing is left of its rate limit" in told
+    assert "its rate limit is used up" in told
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 404])
@@ -253,7 +253,7 @@ def test_what_all_addresses_refuse_is_the_questions_own_fault(tmp_path):
 
 def test_an_account_without_credit_is_told_as_such(tmp_path):
     with serve(lambda body, number: (402, {"error": "payment required"})) as server:
-        with pytest.raises(LabellerUnreachable, match="wants to be paid first"):
+        with pytest.raises(LabellerUnreachable, match="requires payment"):
             run(tmp_path / "l", server.url, requests(3))
 
 

@@ -618,7 +618,7 @@ def test_trec_answers(tmp_path: Path):
     told, (row,) = done(tmp_path, "trec", [bare], passages=texts)
     assert row["question"] == "q1"
     assert list(told.counts) == [
-        "questions whose text is not there: the id stands for it, until [inputs] questions has it"
+        "questions without text: the id is used instead until [inputs] questions has the text"
     ]
 
 

@@ -127,31 +127,31 @@ def parquet_with_a_fault(labels: Path, fault: str) -> str:
     if fault == "newest":
         for path in labels.rglob("part-00010.parquet"):
             path.unlink()
-        return "label 371 is not there"
+        return "label 371 is missing"
     if fault == "stopped":
         (labels / "ledger.json").unlink()
         return "ledger.json: does not say how many labels were exported"
     if fault == "gone":
         one.unlink()
-        return rf"label {frame['number'].min()} is not there"
+        return rf"label {frame['number'].min()} is missing or duplicated"
     if fault == "twice":
         frame.write_parquet(labels / "again.parquet")
-        return rf"label {frame['number'].min() + 1} is not there, or is there twice"
+        return rf"label {frame['number'].min() + 1} is missing or duplicated"
     if fault == "no Parquet":
         one.write_bytes(b"number,uid")
-        return f"{one}: is no file that"
+        return f"{one}: is not a file written by"
     if fault == "no files":
         for path in labels.iterdir():
             path.unlink() if path.is_file() else shutil.rmtree(path)
-        return "ledger.json: does not say how many labels were exported .* the folder is another"
+        return "ledger.json: does not say how many labels were exported .* this is another folder"
     if fault == "columns":
         frame.drop("uid").write_parquet(one)
-        return f"{one}: is no file that"
+        return f"{one}: is not a file written by"
     column, value = fault.split("=", 1)
     changed = frame.with_columns(pl.lit(value).alias(column))
     changed.write_parquet(one)
     if column == "key":
-        return "400 labels are not the 400 that were exported: .* a key, error"
+        return "its 400 labels are not the 400 that were exported: .* a key, error"
     if value == "no JSON":
         return f"label {frame['number'].min()} cannot be read: "
     return rf"label {frame['number'].min()} \(uid {changed['uid'][0]}\) is not as it was written"

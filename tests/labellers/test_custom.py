@@ -153,7 +153,7 @@ def test_an_exception_ends_the_run_with_its_text(films):
         ("my_judges:nobody", "has no 'nobody'"),
         ("my_judges:NoLabeller", "neither a function nor a labeller"),
         ("no_such_module:x", "cannot be imported"),
-        ("no labeller", "is no labeller"),
+        ("no labeller", "is not a labeller"),
     ],
 )
 def test_what_is_no_labeller_is_said_so(films, spec, why):
@@ -175,7 +175,7 @@ def test_ensembles_that_cannot_be_are_said_so(films):
         "": "[ensembles.jury] is missing",
         '[ensembles.jury]\nmembers = ["rules", "rules"]': "names a member twice",
         '[ensembles.jury]\nmembers = ["rules"]\nrule = "weighted"': "needs weights",
-        '[ensembles.jury]\nmembers = ["rules"]\nweights = [1.0, 2.0]': "weight for each member",
+        '[ensembles.jury]\nmembers = ["rules"]\nweights = [1.0, 2.0]': "one weight per member",
         '[ensembles.jury]\nmembers = ["rules"]\nsamples = 3': "says the same each time",
         '[ensembles.jury]\nmembers = ["ensemble:jury"]': "is an ensemble",
         '[ensembles.jury]\nmembers = ["rules"]\nrule = "loudest"': "rule",
@@ -356,7 +356,7 @@ def _class(body):
 
 
 UNMADE = {
-    "id is no LabellerId": (_class(" id = 'mine'\n"), "no LabellerId"),
+    "id is no LabellerId": (_class(" id = 'mine'\n"), "not a LabellerId"),
     "params are no JSON": (
         _class(" id = LabellerId('mine', 'custom', {'at': object()})\n"),
         "not JSON",
@@ -368,7 +368,7 @@ UNMADE = {
         _class(" @property\n def id(self):\n  raise AttributeError('model')\n"),
         "its 'id' raised AttributeError: model",
     ),
-    "id is a method": (_class(" def id(self):\n  pass\n"), "no LabellerId"),
+    "id is a method": (_class(" def id(self):\n  pass\n"), "not a LabellerId"),
     "__init__ raises": (
         _class(" def __init__(self):\n  raise OSError('no weights')\n"),
         "raised OSError: no weights",
@@ -378,7 +378,7 @@ UNMADE = {
     "factory needs": ("def f(model):\n pass\nf.makes_labeller = True\n", "needs arguments"),
     "factory is async": ("async def f():\n pass\nf.makes_labeller = True\n", "is async"),
     "factory makes nothing": ("def f():\n pass\nf.makes_labeller = True\n", "neither a function"),
-    "no id": ("class f(BaseLabeller):\n async def label(self, request):\n  pass\n", "lacks id"),
+    "no id": ("class f(BaseLabeller):\n async def label(self, request):\n  pass\n", "missing: id"),
     "concurrency 0": (_class(" concurrency = 0\n"), "'concurrency' is 0"),
     "concurrency text": (_class(" concurrency = '4'\n"), "'concurrency' is '4'"),
     "concurrency True": (_class(" concurrency = True\n"), "'concurrency' is True"),
@@ -397,7 +397,7 @@ UNMADE = {
     "SyntaxError": ("def f(:\n", "SyntaxError"),
     "raises at import": ("f = 1 / 0\n", "raised ZeroDivisionError"),
     "AttributeError at import": ("f = sys.nothing\n", "raised AttributeError"),
-    "leaves at import": ("sys.exit('usage: f')\n", "must not end the program"),
+    "leaves at import": ("sys.exit('usage: f')\n", "must not exit the program"),
 }
 
 

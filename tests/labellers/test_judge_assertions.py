@@ -312,7 +312,7 @@ def test_a_claim_without_end_is_looked_for_by_its_beginning() -> None:
 
 def test_warnings_name_what_was_not_read_and_what_was_never_learnt() -> None:
     stuffed = EntailmentUnit(passage=f"{WEATHER} {CLAIM} That is not true.", nugget=CLAIM)
-    assert any("without saying it" in one for one in unread(ENTAILMENT, stuffed))
+    assert any("without asserting it" in one for one in unread(ENTAILMENT, stuffed))
     code = EntailmentUnit(passage="for (i=0; i<n; i++) { x[i] = y[i] & z[i]; } " * 3, nugget=CLAIM)
     assert any("code" in one for one in unread(ENTAILMENT, code))
 

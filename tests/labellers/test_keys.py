@@ -70,7 +70,7 @@ def test_a_general_key_goes_to_hosts_that_the_person_trusts(env, variable):
 def test_how_trusted_hosts_are_written(env, entry, host):
     env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS=entry)
     assert key_for(f"https://{host}/v1", "m", named=False) == "general-1"
-    with pytest.raises(SettingsError, match="only a file names"):
+    with pytest.raises(SettingsError, match="named only in a file"):
         key_for("https://evil.example/v1", "m", named=False)
 
 
@@ -81,7 +81,7 @@ def test_how_trusted_hosts_are_written(env, entry, host):
 def test_what_is_no_host_is_told_and_not_shown(env, entry):
     env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS=f"judge.example, {entry}")
     with pytest.raises(
-        SettingsError, match=r"entry 2 names no host. .*judge\.example, 10"
+        SettingsError, match=r"entry 2 is not a host. .*judge\.example, 10"
     ) as caught:
         key_for("https://evil.example/v1", "m", named=False)
     assert "hunter2" not in str(caught.value)
@@ -96,7 +96,7 @@ def test_what_is_no_host_is_told_and_not_shown(env, entry):
     ],
 )
 def test_an_address_that_cannot_be_one_is_told(place):
-    with pytest.raises(SettingsError, match="cannot be understood"):
+    with pytest.raises(SettingsError, match="is not valid"):
         key_for(f"http://{place}/v1", "m", named=True)
 
 

@@ -283,7 +283,7 @@ def test_labels_of_a_labeller_with_a_secret_are_not_imported(assay, slide, tmp_p
     done = assay("labels", "import", slide, path)
     assert done.returncode == 2
     assert "labels.jsonl:1" in done.stderr.replace("\n", "")
-    assert "holds a secret" in done.stderr
+    assert "contains a secret" in done.stderr
     written = b"".join(path.read_bytes() for path in slide.glob("labels.sqlite*")).decode("latin-1")
     for secret in ("hunter2", "abcdefghijkl"):
         assert secret not in done.stderr + written
@@ -295,7 +295,7 @@ def test_nor_are_they_recorded_labels(assay, slide, who):
     path.write_text(path.read_text() + json.dumps({**LABEL, "labeller": who}))
     done = assay("judge", slide)
     assert done.returncode == 2
-    assert "holds a secret" in done.stderr
+    assert "contains a secret" in done.stderr
     assert not any(secret in done.stderr for secret in ("hunter2", "abcdefghijkl"))
 
 

@@ -336,8 +336,8 @@ def test_what_people_said_is_not_taken_back_unseen(judged, assay):
     shutil.copy(stale, judged / "edited" / "SLIDE.txt")
     done = assay(*words, "--by", "human:KIM", "--dry-run")
     assert done.returncode == 0, done.stderr
-    assert "1 of these labels take the place of people's (human:LEE)" in done.stderr
-    assert "change a fresh one" in done.stderr
+    assert "1 of these labels replace people's (human:LEE)" in done.stderr
+    assert "edit a new copy" in done.stderr
 
 
 def test_imports_at_once_add_each_edit_once(judged, assay_process):
@@ -355,8 +355,8 @@ def test_other_protocols_have_no_marked_runs(tmp_path, assay, name: str):
     assert done.returncode == 2
     told = done.stderr.replace("\n", " ")
     assert (
-        f"assay.toml is not labels as JSON Lines. Marked answer runs are R2C2's; under {name}"
-        in told
+        "assay.toml does not hold labels as JSON Lines. Marked answer runs only exist in R2C2; "
+        f"under {name}" in told
     )
 
 
@@ -366,10 +366,10 @@ def test_wrong_usage_is_told(judged, assay):
     lines.write_text("")
     kim = ("--by", "human:KIM")
     for words, why in (
-        ([file], "Say whose the marks are: --by human:NAME."),
+        ([file], "Say whose marks these are: --by human:NAME."),
         ([file, lines, *kim], "not both"),
         ([lines, *kim, "--wrong", "0001"], "are for marked answer runs"),
-        ([file, *kim, "--wrong", "0007"], "the runs given are SLIDE"),
+        ([file, *kim, "--wrong", "0007"], "the given runs are SLIDE"),
         ([file, *kim, "--wrong", "0001", "--correct", "SLIDE/0001"], "right and wrong"),
         ([file, *kim, "--wrong", "0001"], "Write N4, or leave out --wrong."),
         ([judged / "nothing.txt", *kim], "nothing.txt"),
@@ -391,7 +391,7 @@ def test_other_line_ends_are_no_edit(judged, assay):
     done = assay("labels", "import", judged, file, "--by", "human:KIM")
     assert done.returncode == 0, done.stderr
     assert "0 labels added" in done.stdout
-    assert "line ends differ" in done.stderr
+    assert "line endings differ" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["exam", "sgss"])

@@ -86,7 +86,7 @@ def test_what_people_say_of_it_is_told_to_be_left_out(judged: Path, assay):
     copy = Path(shutil.copy(judged / "out" / "marked" / f"{run}.txt", judged / f"{run}.txt"))
     only(judged)
     importing = ("labels", "import", judged, copy, "--by", "human:KIM")
-    said = f"What is said of 1 answer to questions that do not count is left out: {run} 0002."
+    said = f"Changes to 1 answer to questions that do not count are left out: {run} 0002."
     assert said in assay(*importing).stderr
     assay("score", judged)
     shutil.copy(judged / "out" / "marked" / f"{run}.txt", copy)

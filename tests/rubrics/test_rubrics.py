@@ -166,7 +166,7 @@ def test_a_topic_without_positive_weight_leaves_the_mean_and_silence_counts_zero
     )
     done = assay("rubrics", file, "--csv")
     assert table(done.stdout)["r", "all", "ternary"] == 0.25
-    assert "undefined in 1 of 3 topics" in done.stderr
+    assert "undefined for 1 of 3 topics" in done.stderr
     answered = table(assay("rubrics", file, "--csv", "--topics", "answered").stdout)
     assert answered["r", "all", "ternary"] == 0.5
 

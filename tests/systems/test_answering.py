@@ -332,39 +332,39 @@ def test_wrong_use(assay, place):
     for more, says in [
         ({}, "--pr-runs"),
         ({"pr_runs": [str(place / "q.tsv")]}, "faults in the input"),
-        ({"confidence": Confidence.SAMPLED, "temperature": 0.0}, "all the same"),
-        ({"protocol": rag}, "Give one of"),
+        ({"confidence": Confidence.SAMPLED, "temperature": 0.0}, "all samples are the same"),
+        ({"protocol": rag}, "Give exactly one of"),
         ({"pr_runs": one, "budget": 1.0}, "--price IN/OUT"),
         ({"pr_runs": one, "price": "cheap"}, "0.4/1.6"),
         ({"pr_runs": one, "protocol": rag, "confidence": Confidence.LOGPROB}, "no confidence"),
         ({"pr_runs": one, "protocol": rag, "unknown_below": 5}, "no confidence"),
-        ({"pr_runs": one, "samples": 3}, "of --confidence sampled"),
-        ({"pr_runs": one, "words": 100}, "of --protocol trec-rag"),
+        ({"pr_runs": one, "samples": 3}, "only work with --confidence sampled"),
+        ({"pr_runs": one, "words": 100}, "only work with --protocol trec-rag"),
     ]:
         with pytest.raises(AssayError, match=says):
             answer_command(
                 place / "q.tsv", place / "x.txt", "openai:m@http://127.0.0.1:9/v1", **more
             )
     for spec in ("rules", "human:KIM", "ensemble:all", "openai:"):
-        with pytest.raises(SettingsError, match="no model that writes"):
+        with pytest.raises(SettingsError, match="not a model that can write"):
             make_writer(spec, folder=place)
     command = ["answer", place / "q.tsv", "-o", place / "x.txt", "--pr-runs", place / "ONE.txt"]
     done = assay(*command, "--model", "rules")
-    assert (done.returncode, "no model that writes" in done.stderr) == (2, True)
+    assert (done.returncode, "not a model that can write" in done.stderr) == (2, True)
     assert not list(place.glob("x.*"))
 
 
 def test_what_cannot_be_handed_in_is_refused_before_anybody_is_asked(place):
     (place / "elsewhere").mkdir()
     (place / "elsewhere" / "ONE.txt").write_text(PR_TWO)
-    with pytest.raises(SettingsError, match="both the run ONE"):
+    with pytest.raises(SettingsError, match="both called run ONE"):
         pr_run_files([str(place / "ONE.txt"), str(place / "elsewhere")])
     twice = pr_run_files([f"{place}/*E.txt", str(place / "ONE.txt")])
     assert twice == [place / "ONE.txt"]
     with pytest.raises(FormatError, match="';'"):
         check_ac_name(place / "a;b.txt")
     for year, name, team, words, says in [
-        ("2024", "r.jsonl", "t", 401, "allows 400 words"),
+        ("2024", "r.jsonl", "t", 401, "allows at most 400 words"),
         ("2026", "a name of many words.jsonl", "t", None, "at most 20"),
         ("2025", "r.jsonl", " ", None, "--team"),
         ("2023", "r.jsonl", "t", None, "--year"),

@@ -146,4 +146,4 @@ def test_what_lies_ahead_before_anybody_is_asked(assay, place):
     run = ("-o", place / "r.jsonl", "--pr-runs", place / "ONE.txt")
     wrong = assay("answer", place / "q.tsv", *run, *more)
     assert wrong.returncode == 2
-    assert "of --protocol r2c2" in wrong.stderr
+    assert "only work with --protocol r2c2" in wrong.stderr

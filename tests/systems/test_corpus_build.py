@@ -217,7 +217,7 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
         ("a.jsonl:2", "Not JSON"),
         ("a.jsonl:4", "There is no id"),
         ("a.jsonl:5", "There is no text"),
-        ("a.jsonl:6", "The line holds no JSON object"),
+        ("a.jsonl:6", "The line is not a JSON object"),
         ("a.jsonl:7", "The id is blank"),
         ("a.jsonl:8", "The id is blank"),
         ("a.jsonl:9", "There is no id"),
@@ -300,7 +300,7 @@ def test_broken_dump_is_read_on_from_the_next_page(assay, tmp_path, monkeypatch)
     ("data", "why"),
     [
         (b"", "The file is empty."),
-        (b"<html><body>A page</body></html>", "no MediaWiki export: the XML begins with <html>"),
+        (b"<html><body>A page</body></html>", "not a MediaWiki export: the XML begins with <html>"),
         (b"no XML at all", "The XML is broken: syntax error."),
     ],
 )
@@ -352,7 +352,7 @@ def test_a_table_that_is_none_is_named_and_the_rest_built(tmp_path, assay):
     (folder / "README").write_text("of the folder")
     done = assay("corpus", "build", folder, tmp_path / "c")
     assert done.returncode == 1
-    assert "a.csv It is no table" in done.stdout
+    assert "a.csv It is not a table" in done.stdout
     assert "1 documents" in done.stdout
     assert "Left out: 2 files of other kinds" in done.stdout
 
@@ -480,7 +480,7 @@ def test_killed_build_goes_on(assay, tmp_path):
     assert not (out / "corpus.json").exists()
     done = assay("corpus", "build", path, out, "--words", "9")
     assert done.returncode == 2
-    assert "the beginning of another build" in done.stderr
+    assert "an unfinished build" in done.stderr
     done = assay("corpus", "build", path, out, "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -603,7 +603,7 @@ def test_wrong_use(assay, tmp_path, source):
     (tmp_path / "x.bin").write_text("x")
     for arguments, says in [
         ((tmp_path / "none.xml", tmp_path / "o"), "There is no file or folder"),
-        ((full, tmp_path / "o"), "holds no file that ends in"),
+        ((full, tmp_path / "o"), "contains no file whose name ends in"),
         ((tmp_path / "x.bin", tmp_path / "o"), "--format"),
         ((source, full), "is not empty"),
         ((source, tmp_path / "o", "--overlap", "1"), "The overlap is a share"),

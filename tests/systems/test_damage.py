@@ -67,7 +67,7 @@ def test_a_full_disk_is_told_by_who_builds_an_index(here, tmp_path):
 def test_an_index_of_fewer_passages_than_it_says(here):
     path = here / "index" / "index.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "passages": 99}))
-    with pytest.raises(SettingsError, match=r"holds 10 passages, and .* says 99"):
+    with pytest.raises(SettingsError, match=r"holds 10 passages, but .* says 99"):
         Index(here / "index")
 
 

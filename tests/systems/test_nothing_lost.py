@@ -173,4 +173,4 @@ def test_explain_says_that_a_page_is_no_wikitext(assay, tmp_path):
     done = assay("corpus", "explain", tmp_path, "a")
     assert done.returncode != 0
     assert "'a' in " in done.stderr
-    assert "is no page of wikitext" in done.stderr
+    assert "is not a page of wikitext" in done.stderr

@@ -131,7 +131,11 @@ def test_no_confidence_is_mapped_by_a_map_that_saw_it(monkeypatch):
         ([(50, True), (50, False)] * 10, "temperature", "All confidences are the same"),
         ([(90, True), (10, False)] * 10, "temperature", "become 0 or 100"),
         ([(90, False), (10, True)] * 10, "temperature", "become about 50"),
-        ([(90, False), (10, True)] * 10 + [(90, True), (10, False)], "platt", "turns their order"),
+        (
+            [(90, False), (10, True)] * 10 + [(90, True), (10, False)],
+            "platt",
+            "reverses their order",
+        ),
         ([(90, True), (10, False)] * 3 + [(60, True)] * 9, "platt", "3 wrong answers are few"),
     ],
 )
@@ -235,4 +239,4 @@ def test_wrong_use(assay, tmp_path):
     assert "--run" in done.stderr
     done = assay("recalibrate", tmp_path / "two.csv", "--run", "A", "--apply", tmp_path / "two.csv")
     assert done.returncode == 2
-    assert "go together" in done.stderr
+    assert "must be given together" in done.stderr

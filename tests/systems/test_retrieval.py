@@ -266,7 +266,7 @@ def test_another_embedder_cannot_go_on(tmp_path):
         build_dense(tmp_path, Letters(fail_at=70), TEXTS)
     other = Letters()
     other.name = "other"
-    with pytest.raises(SettingsError, match=r"the beginning of vectors by letters .*not by other"):
+    with pytest.raises(SettingsError, match=r"unfinished vectors by letters .*not by other"):
         build_dense(tmp_path, other, TEXTS)
 
 
@@ -413,7 +413,7 @@ def test_sentence_transformers_use_the_models_own_prompts(tmp_path, monkeypatch)
     with pytest.raises(SettingsError, match=f"--dense '{ours}'"):
         make_embedder(ours, named=False)
     assert make_embedder("sentence-transformers:some/model", named=False)
-    with pytest.raises(SettingsError, match="is no embedder"):
+    with pytest.raises(SettingsError, match="is not an embedder"):
         make_embedder("word2vec")
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(
@@ -655,7 +655,7 @@ def test_static_vectors_are_weighted_means_of_word_pieces(tmp_path):
 
 
 def test_what_is_no_static_model_is_said(tmp_path):
-    with pytest.raises(SettingsError, match="holds no model of model2vec"):
+    with pytest.raises(SettingsError, match="holds no model2vec model"):
         make_embedder(f"model2vec:{tmp_path}")
     short = static_model(tmp_path / "short", mapping=np.array([0, 1, 2, 3], dtype=np.int64))
     with pytest.raises(SettingsError, match="more word pieces than vectors"):
@@ -716,15 +716,18 @@ class Embeds:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (Reply(200, b"<html>"), "no JSON object"),
-        (Reply(200, b'{"data": [{"ind'), "no JSON object"),
+        (Reply(200, b"<html>"), "not a JSON object"),
+        (Reply(200, b'{"data": [{"ind'), "not a JSON object"),
         (lambda rows: [1, 2], "no list of embeddings"),
         (lambda rows: rows[1:], "1 embeddings for 2 texts"),
-        (lambda rows: [{**row, "index": 1} for row in rows], "2 embeddings for 2 texts, or of"),
-        (lambda rows: [{**row, "index": row["index"] + 1} for row in rows], "or of other ones"),
+        (lambda rows: [{**row, "index": 1} for row in rows], "2 embeddings for 2 texts, or"),
+        (
+            lambda rows: [{**row, "index": row["index"] + 1} for row in rows],
+            "or embeddings of other texts",
+        ),
         (lambda rows: [{"embedding": row["embedding"]} for row in rows], "with indices"),
-        (lambda rows: [{**row, "embedding": [0, 0]} for row in rows], "nothing but zeros"),
-        (lambda rows: [{**row, "embedding": [1e300, 0]} for row in rows], "no numbers"),
+        (lambda rows: [{**row, "embedding": [0, 0]} for row in rows], "all zeros"),
+        (lambda rows: [{**row, "embedding": [1e300, 0]} for row in rows], "not numbers"),
     ],
 )
 def test_replies_without_all_embeddings_are_asked_for_again(monkeypatch, reply, why):
@@ -735,7 +738,7 @@ def test_replies_without_all_embeddings_are_asked_for_again(monkeypatch, reply, 
     assert Endpoint(settings, server).passages(["a", "b"]).tolist() == good.tolist()
     server = Embeds(*[reply] * 7)
     monkeypatch.setattr(endpoints, "_sleep", server.sleep)
-    with pytest.raises(LabellerUnreachable, match=f"No embeddings: .*{why}.* is kept"):
+    with pytest.raises(LabellerUnreachable, match=f"Embedding failed: .*{why}.* is kept"):
         Endpoint(settings, server).passages(["a", "b"])
     assert not server.script
 
@@ -832,7 +835,7 @@ def test_wrong_use(assay, small):
         ((small / "index", small / "q.tsv", "-o", small / "r", "--k", "21"), "at most 20"),
         (
             (small / "index", small / "q.tsv", "-o", small / "r", "--rerank", "listwise"),
-            "go together",
+            "must be given together",
         ),
         ((small / "index", small / "q.tsv", "-o", small / "r", "--method", "dense"), "no vectors"),
         ((small / "index", small / "q.tsv", "-o", small / "r", "--b", "2"), "between 0 and 1"),
@@ -855,11 +858,11 @@ def test_index_settings_are_kept(small):
     moved.write_text(lines)
     assert build_index(small / "moved", small / "index") == 5
     moved.write_text(lines.replace("leeks", "beans"))
-    with pytest.raises(SettingsError, match="an index of other passages: 5 that are not the 5 of"):
+    with pytest.raises(SettingsError, match="an index of other passages: its 5 are not the 5 of"):
         build_index(small / "moved", small / "index")
-    with pytest.raises(SettingsError, match="an index of other settings"):
+    with pytest.raises(SettingsError, match="an index with other settings"):
         build_index(small / "corpus", small / "index", IndexSettings(title=False))
-    with pytest.raises(SettingsError, match="is no embedder"):
+    with pytest.raises(SettingsError, match="is not an embedder"):
         build_index(small / "corpus", small / "new", IndexSettings(dense="word2vec"))
     assert not (small / "new").exists()  # said before hours of work, not after
     (small / "index" / "labels.sqlite").write_text("paid for")

@@ -143,7 +143,7 @@ def test_another_language_than_the_index_warns(assay, tmp_path):
     )
     built = assay("index", "build", tmp_path / "corpus", tmp_path / "index")
     assert built.returncode == 0
-    assert "The passages look German, and the index is English, stems" in built.stderr
+    assert "The passages look German, but the index is English, stems" in built.stderr
     good = assay("index", "build", tmp_path / "corpus", tmp_path / "de", "--language", "de")
     assert good.stderr.count("look") == 0
     assert "(German, stems)" in good.stdout
@@ -153,7 +153,7 @@ def test_another_language_than_the_index_warns(assay, tmp_path):
     command = ["retrieve", tmp_path / "de", tmp_path / "q.tsv", "-o", tmp_path / "R.txt"]
     done = assay(*command)
     assert done.returncode == 0
-    assert "1 of 3 topics look English; the index is German, stems" in done.stderr
+    assert "1 of 3 topics look English, but the index is German, stems" in done.stderr
     assert "1 of 3 topics look Japanese" in done.stderr
     assert len(json.loads(assay(*command, "--json").stdout)["warnings"]) == 2
 

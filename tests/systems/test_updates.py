@@ -110,7 +110,7 @@ def test_only_what_changed_is_made_again(assay, tmp_path, monkeypatch):
     packed = [*command[:-2], "--layout", "parquet"]
     packed[3] = tmp_path / "packed"
     assay(*packed)
-    assert "Only a corpus of the layout jsonl" in assay(*packed, "--update").stderr
+    assert "Only a corpus with the layout jsonl" in assay(*packed, "--update").stderr
 
 
 def test_a_stopped_update_changes_nothing_and_goes_on(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_a_stopped_update_changes_nothing_and_goes_on(tmp_path, monkeypatch):
         patch.setattr(Documents, "finish", lambda *_: killed("", 1, None))
         with pytest.raises(KeyboardInterrupt):
             update()
-    with pytest.raises(SettingsError, match="give the same command again"):
+    with pytest.raises(SettingsError, match="run the same command again"):
         Documents(tmp_path / "out")
     assert update().resumed == 3
     build_corpus(tmp_path / "in", tmp_path / "full", SETTINGS, processes=1)

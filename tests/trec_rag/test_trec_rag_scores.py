@@ -313,8 +313,8 @@ def test_assay_nuggets(assay: Assay, tmp_path: Path):
     assert found["one", "15", "strict_vital"] == found["two", "15", "strict_vital"] == ""
     assert float(found["two", "all", "strict_vital"]) == 0.0
     assert float(found["two", "all", "strict_all"]) == 0.5
-    assert "strict_vital and vital are undefined in 1 of 2 topics" in done.stderr
-    assert "Run two has no answer to 1 of 2 topics, counted as 0: 14" in done.stderr
+    assert "strict_vital and vital are undefined for 1 of 2 topics" in done.stderr
+    assert "Run two has no answer to 1 of 2 topics; these are counted as 0: 14" in done.stderr
     found = table(assay("nuggets", file, "--csv", "--topics", "answered").stdout)
     assert found["two", "all", "strict_vital"] == ""
     assert float(found["two", "all", "strict_all"]) == 1.0
@@ -339,7 +339,7 @@ def test_assay_nuggets_takes_the_mapping_from_a_nugget_file(assay: Assay, tmp_pa
     del mapping[0]["mapped_sub_narrative"]
     aspects = write(tmp_path / "nuggets.jsonl", {"qid": "14", "nuggets": mapping})
     done = assay("nuggets", file, "--sub-narratives", aspects, "--csv")
-    assert "coverage does not see what they support: 1 nugget (topics: 14)" in done.stderr
+    assert "coverage ignores what they support: 1 nugget (topics: 14)" in done.stderr
 
 
 def test_assay_nuggets_counts_missing_labels(assay: Assay, tmp_path: Path):
@@ -362,7 +362,7 @@ def test_faults_of_all_files_come_at_once(assay: Assay, tmp_path: Path):
     assert f"{bad}:2" in done.stderr
     twice = assay("nuggets", good, write(tmp_path / "c.jsonl", assigned("one", "14", TABLE_3)))
     assert twice.returncode == 2
-    assert "stands in two of the files" in twice.stderr
+    assert "is in two of the files" in twice.stderr
     other = write(tmp_path / "d.jsonl", assigned("two", "14", TABLE_3))
     third = assay("nuggets", good, tmp_path / "c.jsonl", other)
     assert f"{tmp_path / 'c.jsonl'}:1 [14]" in third.stderr  # not the last file, which is right

@@ -130,7 +130,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path, name):
     (tmp_path / "elsewhere").write_text("secret", encoding="utf-8")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SettingsError, match="outside of the folder"), opened(folder) as desk:
+    with pytest.raises(SettingsError, match="outside the folder"), opened(folder) as desk:
         desk.sync()
     assert (tmp_path / "elsewhere").read_text(encoding="utf-8") == "secret"
 
@@ -323,7 +323,7 @@ def test_a_name_that_cannot_be_told_from_others_is_refused(tmp_path, assay_proce
     folder = write_folder(tmp_path / "f")
     done = assay_process("ui", folder, "--no-browser", "--port", "0", "--invite", name)
     assert done.returncode == 2
-    assert "names no person" in done.stderr
+    assert "is not a person's name" in done.stderr
 
 
 def test_scores_that_cannot_be_had_are_told_on_every_page(serve, tmp_path):

@@ -67,8 +67,8 @@ class Coefficient:
         if self.estimate.value is not None:
             return None
         if self.cut:
-            return "all labels of both are on one side of the cut"
-        return "both gave one and the same label throughout"
+            return "all labels of both are on the same side of the cut"
+        return "both gave the same label throughout"
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -191,7 +191,10 @@ class Agreed:
     @property
     def no_counts(self) -> str:
         """Why there is no table of counts."""
-        return f"No table of counts: there are {len(self.result.labels):,} different labels."
+        return (
+            "No table of counts: there are too many different labels "
+            f"({len(self.result.labels):,})."
+        )
 
     def columns(self) -> tuple[str, ...]:
         """The heading of :meth:`rows`."""
@@ -284,12 +287,12 @@ class Agreed:
         if edits:
             units = len(pair.both)
             shares = ", ".join(f"{way} {n:,} ({n / units:.0%})" for way, n in edits.items())
-            yield f"Labels given {shares}; --by edit sets them apart."
+            yield f"Labels given {shares}; --by edit separates them."
         if (self.result.topics or 0) < 2:
-            yield "No intervals: there is one topic only."
+            yield "No intervals: there is only one topic."
         if pair.one_label:
             same = counted(pair.one_label, "unit")
-            yield f"{same} with one and the same label in both: left out."
+            yield f"{same} with the same single label in both: left out."
         for name, other, only, unjudged in (
             ("A", "B", pair.only_first, pair.unjudged_first),
             ("B", "A", pair.only_second, pair.unjudged_second),
@@ -305,11 +308,11 @@ class Agreed:
                     (f"{label_name(one.label)} ({counted(one.count, 'time')})" for one in strange),
                     _MOST_OUTSIDE,
                 )
-                how = "counted as they are; --clip moves them"
+                how = "counted unchanged; --clip moves them"
                 if clip:
                     how = "clipped to its nearest end"
                     if any(one.label == one.counted_as for one in strange):
-                        how = "those beyond its ends clipped, others counted as they are"
+                        how = "those beyond its ends clipped, others counted unchanged"
                 yield f"Labels of {name} outside the scale: {said}; {how}."
         if self.result.table is None:
             yield self.no_counts
@@ -339,12 +342,12 @@ def agree_files(
     names = printable(str(a)), printable(str(b))
     pair = LabelPair(first, second, scale, " and ".join(names))
     if by == "run" and not pair.runs:
-        raise SettingsError("the files have no column of runs, as --by run needs.")
+        raise SettingsError("the files have no column of runs, which --by run needs.")
     if not pair.both:
         raise SettingsError(
             f"no unit has a label in both files: {names[0]} has {len(pair.first)} labels and "
             f"{names[1]} {len(pair.second)}, and they share {pair.shared} units. Units are the "
-            "same where topic, document and run are; write these alike in both files."
+            "same if topic, document and run are the same; write these the same way in both files."
         )
     labels = LabelsOfTwo(pair, scale, clip, seed)
     try:

@@ -78,7 +78,8 @@ def agreement_page(found: Agreed, a: str, b: str) -> Page:
             Part("How well they agree", items=tuple(agreement_tables(found))),
             Part(
                 "Where they differ",
-                f"{counted(len(rows), 'unit')} of {found.result.n:,}, the farthest apart first.",
+                f"{counted(len(rows), 'unit')} of {found.result.n:,}, those that differ most "
+                "first.",
                 items=(differ,) if rows else (),
             ),
         ),
@@ -90,5 +91,5 @@ def agreement_page(found: Agreed, a: str, b: str) -> Page:
         facts=(
             ("units", f"{found.result.n:,}"), ("alike", f"{shared:,}"), ("topics", f"{topics:,}"),
         ),
-        reproduce="assay agree A B --html FILE computes it from both files.",
+        reproduce="assay agree A B --html FILE makes this page from both files.",
     )  # fmt: skip

@@ -38,15 +38,15 @@ def pr_run_files(given: Sequence[str]) -> list[Path]:
     two runs have one name."""
     paths = [path for one in given for path in expanded(Path(one))]
     if not paths:
-        raise SettingsError("Give the passages: --pr-runs FILE.")
+        raise SettingsError("Name the passages: --pr-runs FILE.")
     names: dict[str, Path] = {}
     for path in paths:
         first = names.setdefault(run_name(path), path)
         if first.resolve() != path.resolve():
             raise SettingsError(
-                f"{printable(str(first))} and {printable(str(path))} are both the run "
-                f"{printable(run_name(path))}: a "
-                "nugget could not say which it cites. Rename one of them."
+                f"{printable(str(first))} and {printable(str(path))} are both called run "
+                f"{printable(run_name(path))}, so a nugget could not say which one it cites. "
+                "Rename one of them."
             )
     return list(names.values())
 
@@ -64,7 +64,9 @@ def rag_sources(
     most = options.passages
     given = sum((bool(options.pr_runs), candidates is not None, trec_run is not None))
     if given != 1:
-        raise SettingsError("Give one of --pr-runs, --candidates and --trec-run with --corpus.")
+        raise SettingsError(
+            "Give exactly one of --pr-runs, --candidates and --trec-run with --corpus."
+        )
     if options.pr_runs:
         files = pr_run_files(options.pr_runs)
         return sources_of(read_pr_runs(files), topics, most), files
@@ -79,7 +81,7 @@ def rag_sources(
         }
         return found, [candidates]
     if corpus is None or trec_run is None:
-        raise SettingsError("--trec-run needs --corpus: the passages' texts are there.")
+        raise SettingsError("--trec-run needs --corpus, which holds the passages' texts.")
     run = read_trec_run(trec_run).require()
     documents = Documents(corpus)
     texts = {topic: _texts(run.ranked(topic)[:most], documents, corpus) for topic in topics}
@@ -112,19 +114,21 @@ def rules_of(year: str, output: Path, team: str, words: int | None) -> Rules:
     """The rules of ``year``. Raises SettingsError for what could not be handed in, before anybody
     is asked."""
     if year not in RULES:
-        raise SettingsError(f"--year is one of {', '.join(RULES)}.")
+        raise SettingsError(f"--year must be one of {', '.join(RULES)}.")
     rules = RULES[year]
     name = run_name(output)
     if rules.run_id is not None and not rules.run_id.fullmatch(name):
         raise SettingsError(
-            f"The run_id {printable(name)!r}, from the name of the file, breaks the rules of "
-            f"{year}: at most 20 letters, digits, '-', '_' and '.', no '.' at the start. Give "
-            "another -o."
+            f"The run_id {printable(name)!r}, taken from the name of the file, breaks the rules "
+            f"of {year}: at most 20 letters, digits, '-', '_' and '.', and no '.' at the start. "
+            "Choose another name with -o."
         )
     if not team.strip():
         raise SettingsError("--team is empty.")
     if words is not None and rules.max_words is not None and words > rules.max_words:
-        raise SettingsError(f"{year} allows {rules.max_words} words: --words {rules.max_words}.")
+        raise SettingsError(
+            f"{year} allows at most {rules.max_words} words: use --words {rules.max_words}."
+        )
     return rules
 
 
@@ -154,8 +158,8 @@ def checked_run(
             f"  line {fault.line} [{fault.topic}] {fault.why}" for fault in parsed.errors[:10]
         )
         raise AssayError(
-            f"The run does not pass its validator, and {printable(str(output))} is not written; "
-            f"what was answered is kept in the ledger. This is a fault of Assay's:\n{faults}"
+            f"The run does not pass validation, so {printable(str(output))} is not written; the "
+            f"answers are kept in the ledger. This is a bug in Assay:\n{faults}"
         )
     return (parsed.value.run if year is None else parsed.value), beside
 
@@ -247,7 +251,7 @@ class AnswerOptions:
         """The settings of the system. Raises SettingsError for options that do not go together."""
         sampled = self.confidence is Confidence.SAMPLED
         if sampled and self.temperature == 0:
-            raise SettingsError("Samples at temperature 0 are all the same: --temperature 0.7.")
+            raise SettingsError("At temperature 0 all samples are the same: use --temperature 0.7.")
         if self.is_rag and (
             self.confidence is not Confidence.VERBALISED or self.unknown_below is not None
         ):
@@ -256,18 +260,18 @@ class AnswerOptions:
                 "--unknown-below."
             )
         if self.is_rag and self.steps:
-            raise SettingsError("--steps and --compare-prompts are of --protocol r2c2.")
+            raise SettingsError("--steps and --compare-prompts only work with --protocol r2c2.")
         of_rag = (self.candidates, self.trec_run, self.words)
         if not self.is_rag and any(one is not None for one in of_rag):
             raise SettingsError(
-                "--candidates, --trec-run and --words are of --protocol trec-rag; r2c2 takes "
-                "--pr-runs."
+                "--candidates, --trec-run and --words only work with --protocol trec-rag; r2c2 "
+                "takes --pr-runs."
             )
         if not sampled and (self.samples is not None or self.temperature is not None):
-            raise SettingsError("--samples and --temperature are of --confidence sampled.")
+            raise SettingsError("--samples and --temperature only work with --confidence sampled.")
         unknown = one_line(self.unknown_text)
         if not unknown or ";" in unknown:
-            raise SettingsError("--unknown-text is one line without semicolons.")
+            raise SettingsError("--unknown-text must be one line without semicolons.")
         return AnswerSettings(
             self.confidence,
             self.passages,

@@ -142,7 +142,7 @@ class Answering:
         made = cls(topics, run, options, settings, runs, sources, files, rules, writer, certainty)
         if budget is not None:
             require_prices(
-                made.models, "Give it: --price IN/OUT, in US dollars for a million tokens."
+                made.models, "Set it with --price IN/OUT, in US dollars per million tokens."
             )
         return made
 
@@ -345,7 +345,7 @@ def answer(
         job.write(found, None if isinstance(topics, Mapping) else Path(topics))
     lacking = [*found.made.missing, *found.made.failed]
     if lacking:
-        warn(f"Without an answer: {', '.join(lacking)}.")
+        warn(f"No answer for: {', '.join(lacking)}.")
     return found.frame()
 
 

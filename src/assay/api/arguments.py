@@ -54,7 +54,7 @@ def price_of(given: tuple[float, float] | None) -> tuple[float, float] | None:
     pair = isinstance(given, tuple | list) and len(given) == 2
     if given is None or (pair and all(_is(Real, one) for one in given)):
         return given and (given[0], given[1])
-    wanted = "(IN, OUT), US dollars for a million tokens read and written"
+    wanted = "(IN, OUT), US dollars per million tokens read and written"
     raise TypeError(f"price must be {wanted}, not {given!r:.80}")
 
 
@@ -65,14 +65,14 @@ def one_of(kind: type[E], value: str, name: str) -> E:
         return kind(value)
     except ValueError:
         known = ", ".join(f"'{one.value}'" for one in kind)
-        raise SettingsError(f"{name} is {value!r}; it is one of {known}.") from None
+        raise SettingsError(f"{name} is {value!r}; it must be one of {known}.") from None
 
 
 def path_of(given: object, name: str) -> Path:
     """What a caller gives as the argument ``name``. Raises TypeError for what is no path."""
     if isinstance(given, str | PathLike) and isinstance(found := fspath(given), str):
         return Path(found)
-    raise TypeError(f"{name} must be a path (a text or a Path), not {given!r}")
+    raise TypeError(f"{name} must be a path (a str or a Path), not {given!r}")
 
 
 def path_or_none(given: object, name: str) -> Path | None:

@@ -50,19 +50,33 @@ USUAL = (*ASKED, TOP, SMALL, SELF, CIRCLE)
 ALL = (*USUAL, DRIFT)
 
 SAYS: Mapping[str, str] = {
-    REPEAT: "The same question is asked again: the share of labels that are as before.",
-    ORDER: "Lists are shuffled and sides swapped: the share of entries that are judged as before, "
-    "and whether what stands first or last gains by it.",
+    REPEAT: "The same question is asked again: the share of labels that stay the same.",
+    ORDER: (
+        "Lists are shuffled and sides swapped: the share of entries that are judged the same, and "
+        "whether the first or last entry gains by its position."
+    ),
     **{name: probe.says for name, probe in PROBES.items()},
-    TOP: "How far the judge orders the best quarter of the runs as people do, beside all runs.",
-    SMALL: "Rankings that are best by people's labels, each with one document moved down: the "
-    "share that the judge's labels tell apart rightly.",
-    SELF: "By how much more the judge overrates runs of its own family than others (f the "
-    "judge's score, y people's). Where several judges labelled everything, by how much more each "
-    "prefers its own family's runs than judges of other families do.",
-    CIRCLE: "What runs that used the judge gain over the others by the judge, and by people; the "
-    "same of a run that is made here of what all runs hold, ranked by the judge.",
-    DRIFT: "The same units are asked anew on another day; the alarm holds however often one looks.",
+    TOP: (
+        "How far the judge orders the best quarter of the runs as people do, compared with all "
+        "runs."
+    ),
+    SMALL: (
+        "Rankings that are best by people's labels are compared with copies in which one document "
+        "is moved down: the share that the judge's labels order correctly."
+    ),
+    SELF: (
+        "How much more the judge overrates runs of its own family than others (f is the judge's "
+        "score, y people's). If several judges labelled everything: how much more each prefers "
+        "its own family's runs than judges of other families do."
+    ),
+    CIRCLE: (
+        "What runs that used the judge gain over the others by the judge's labels, and by "
+        "people's. The same for a run made here from what all runs contain, ranked by the judge."
+    ),
+    DRIFT: (
+        "The same units are asked again on another day; the alarm remains valid however often you "
+        "look."
+    ),
 }
 """What each probe does, in a sentence."""
 

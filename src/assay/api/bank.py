@@ -150,7 +150,10 @@ def bank_path(given: Path, *, must_exist: bool = False) -> Path:
         entry = folder.config.inputs.get("bank", "bank.jsonl")
         path = folder.path / (entry if isinstance(entry, str) else entry[0])
     if must_exist and not path.exists():
-        raise SettingsError(f"{path}: there is no such bank. Make one: assay bank generate, edit.")
+        raise SettingsError(
+            f"{path}: there is no such bank. Create one with assay bank generate or assay bank "
+            "edit."
+        )
     return path
 
 

@@ -56,7 +56,7 @@ def examine(
         result = opened.quick().score(ledger).by_protocol["exam"]
         items, found = item_analyses(result), result.findings.detail
     if not items or not isinstance(found, ScoredRuns):
-        raise SettingsError("This folder's grading asks no exam questions: there is no bank.")
+        raise SettingsError("This folder's grading asks no exam questions, so there is no bank.")
     board, columns = _board(found)
     misleading: Counter[tuple[object, object]] | None = None
     lacking: Counter[object] = Counter()
@@ -129,9 +129,9 @@ def _board(found: ScoredRuns) -> tuple[ItemBoard, _Columns]:
 
 def _proposed(one: ItemAnalysis, misleads: int | None, *, repeats: bool) -> tuple[str, str]:
     if one.answered.ceiling == 0:
-        return "reword", "no run answers it: it tells no run from another"
+        return "reword", "no run answers it, so it does not distinguish runs"
     if one.answered.floor == one.runs:
-        return "drop", "every run answers it: it tells no run from another"
+        return "drop", "every run answers it, so it does not distinguish runs"
     if repeats and one.overlap is not None and one.overlap >= SAME:
         return "drop", f"{one.like} is answered by the same passages (overlap {one.overlap:.2f})"
     if one.discrimination is not None and one.discrimination < 0:

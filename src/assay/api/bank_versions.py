@@ -96,8 +96,8 @@ def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | N
         place = next((i for i, one in enumerate(questions) if old and one.id == old.id), None)
         if place is None:
             raise SettingsError(
-                f"The bank has no question '{old and old.id}', which its history changes: it was "
-                "edited by hand since, and that version cannot be had back."
+                f"The bank has no question '{old and old.id}', which its history changes. It was "
+                "edited by hand since, so that version cannot be restored."
             )
         questions[place : place + 1] = [] if new is None else [new]
     joined = replace(found, questions=tuple(questions))
@@ -117,7 +117,7 @@ def find(bank: Bank, identity: str, query: str | None = None) -> tuple[str, Bank
         return found[0]
     if found:
         raise SettingsError(
-            f"{len(found)} queries have a question '{identity}'. Say which one: --query."
+            f"{len(found)} queries have a question '{identity}'. Say which one with --query."
         )
     raise SettingsError(f"There is no question '{identity}'. 'assay bank list' shows all.")
 
@@ -135,18 +135,18 @@ def edit(
     file's form cannot hold it."""
     if not (by.strip() and after.text.strip() and 0 <= after.weight < math.inf):
         raise SettingsError(
-            "An edit needs the name of who edits, a question some words, and a weight is a number "
-            "from 0 up."
+            "An edit needs the name of who edits, a question needs text, and a weight must be 0 "
+            "or more."
         )
     bank = open_bank(path)
     if before is None:
         taken = bank.queries.get(query)
         if taken is not None and any(one.id == after.id for one in taken.questions):
-            raise SettingsError(f"The query {query} has a question '{after.id}' already.")
+            raise SettingsError(f"The query {query} already has a question '{after.id}'.")
         if taken is not None and taken.questions:  # a bank of nuggets gets one more of them
             after = replace(after, nugget=all(one.nugget for one in taken.questions))
     elif before == after:
-        raise SettingsError(f"Nothing changes: the question '{after.id}' is so already.")
+        raise SettingsError(f"Nothing changes: the question '{after.id}' is already like that.")
     return _record(path, bank, by, action, [(query, before, after)])[0]
 
 

@@ -68,7 +68,9 @@ class BattleOptions(NamedTuple):
     def chosen(self) -> Model:
         """The model. Raises SettingsError for a θ that it does not have."""
         if self.theta is not None and (self.model != "rao-kupper" or self.theta <= 1):
-            raise SettingsError("theta is a number above 1, of the model rao-kupper alone.")
+            raise SettingsError(
+                "theta must be a number above 1, and only works with the model rao-kupper."
+            )
         if self.model == "rao-kupper":
             return RaoKupper(self.theta)
         return Davidson() if self.model == "davidson" else BradleyTerry()
@@ -221,7 +223,7 @@ class BattleScores:
         """What the numbers leave out, and what they stand on."""
         orders = self.orders
         if self.failed:
-            yield f"{counted(self.failed, 'battle')} without a verdict: in no number."
+            yield f"{counted(self.failed, 'battle')} without a verdict: not counted."
         if orders.decided:
             share = orders.first_won / orders.decided
             yield (
@@ -232,14 +234,14 @@ class BattleScores:
             so = "a tie" if self.settings.merge else "both counted; --merge makes it a tie"
             yield (
                 f"In both orders: {counted(orders.both, 'pair')}, of which {orders.disagree:,} "
-                f"({orders.disagree / orders.both:.1%}) with another verdict: {so}."
+                f"({orders.disagree / orders.both:.1%}) with different verdicts: {so}."
             )
         if self.rated.reason is not None:
             yield f"No ratings: {self.rated.reason}. {' '.join(self._parts())}"
         if self.by_battle:
-            yield "The files have no topics: intervals are over battles, as if each were its own."
+            yield "The files have no topics: intervals are over battles, as if each were a topic."
         elif len(self.topics) < 2:
-            yield "No intervals over topics: there is one topic only."
+            yield "No intervals over topics: there is only one topic."
         dropped = max((one.undefined for one in self.rated.intervals if one), default=0)
         if dropped:
             yield (
@@ -263,9 +265,10 @@ class BattleScores:
             done = "fought no other" if not won + lost else f"won {won:,} and lost {lost:,} others"
             yield f"[{names}] {done}."
         if len(numbers) > _MOST_PARTS:
-            yield f"And {len(numbers) - _MOST_PARTS} parts more."
+            yield f"And {len(numbers) - _MOST_PARTS} more parts."
         yield (
-            "Judge more battles between these, or give each run virtual drawn battles: --prior 1."
+            "Judge more battles between these, or add virtual drawn battles for each run: --prior "
+            "1."
         )
 
 
@@ -292,7 +295,9 @@ def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleSc
     some battles have a topic and others none."""
     by_battle = battles[0].topic is None if battles else False
     if any((one.topic is None) != by_battle for one in battles):
-        raise SettingsError("Some battles have a topic and others none. Score them by themselves.")
+        raise SettingsError(
+            "Some battles have a topic and others have none. Score them separately."
+        )
     model = settings.chosen()
     runs = sorted({run for one in battles for run in (one.a, one.b)})
     judged = [one for one in battles if one.verdict is not None]

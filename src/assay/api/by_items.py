@@ -122,8 +122,8 @@ def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | s
     whole = np.array([_number(scores[run][linear.measure].value) for run in runs])
     if np.isnan(own).any() or np.isnan(whole).any():
         return (
-            f"Labels of the machine under {linear.task.name}, or before it, are missing: 'assay "
-            "judge FOLDER --policy machine' asks for them, also where people labelled."
+            f"The machine's labels under {linear.task.name}, or before it, are missing: 'assay "
+            "judge FOLDER --policy machine' asks for them, including where people labelled."
         )
     named = sorted({name for _, _, others in said for name in others})
     rows = {
@@ -205,11 +205,13 @@ def items_for(
     if not found:
         why = " ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
         raise SettingsError(
-            f"Single labels{of} correct no measure here. "
-            + (why or "None is a sum over them: draw whole topics, 'assay draw FOLDER --n N'.")
+            f"No measure here can be corrected by single labels{of}. "
+            + (why or "None is a sum over labels, so draw whole topics: 'assay draw FOLDER --n N'.")
         )
     if measure and measure not in found:
-        raise SettingsError(f"{measure} is no sum over labels{of}. {', '.join(sorted(found))} are.")
+        raise SettingsError(
+            f"{measure} is not a sum over labels{of}. These are: {', '.join(sorted(found))}."
+        )
     return found[measure] if measure else max(found.values(), key=lambda one: len(one.units))
 
 
@@ -243,8 +245,8 @@ def estimated(
     found, sizes = [], []
     if population != "these" and (len(draws) > 1 or (np.abs(items.offset) > SAME).any()):
         raise ValueError(
-            "of topics like these no interval is known from several draws, or where part of a "
-            "score hangs on no label: take these topics, or draw whole ones"
+            "for topics like these, no interval is known from several draws, or if part of a "
+            "score depends on no label: use --population these, or draw whole topics"
         )
     for draw in draws:
         pi, drawn = items.of(draw, known)
@@ -252,9 +254,9 @@ def estimated(
         never = int((weights.any(axis=0) & (pi == 0)).sum())
         if never:
             raise ValueError(
-                f"{counted(never, 'unit')} could not be drawn: what is asked came after the draw, "
-                f"or it was for another measure. Draw anew: 'assay draw FOLDER --task {items.task} "
-                f"--measure {items.measure}', with another --seed"
+                f"{counted(never, 'unit')} could not be drawn, because they were asked about "
+                "after the draw or the draw was for another measure. Draw again with another "
+                f"--seed: 'assay draw FOLDER --task {items.task} --measure {items.measure}'"
             )
         offset = items.offset + items.weights[:, known] @ items.people[known]
         people = np.where(drawn, items.people, np.nan)
@@ -329,7 +331,7 @@ class ByItems:
         linear = self._linear.get(measure)
         if linear is None:
             return (
-                f"It is no sum over labels under {self._task}, so that single ones cannot correct "
+                f"It is not a sum over labels under {self._task}, so single labels cannot correct "
                 "it. Draw whole topics: 'assay draw FOLDER --n N'."
             )
         items = items_of(self._voices, linear, self._judge.scores)
@@ -338,11 +340,11 @@ class ByItems:
         said = np.where(np.isnan(items.people), items.judge[0], items.people)
         scores = [_number(self._mixed[run][measure].value) for run in items.runs]
         if np.isnan(scores).any():
-            return "With what people said it hangs on labels that are missing."
+            return "With people's labels, it depends on labels that are missing."
         if not np.allclose(items.offset + items.weights @ said, scores, rtol=0, atol=SAME):
             return (
-                "What people said changes what is asked after it, so that it is no sum over "
-                f"labels under {self._task} here. Draw whole topics: 'assay draw FOLDER --n N'."
+                "People's labels changed what is asked next, so it is not a sum over labels under "
+                f"{self._task} here. Draw whole topics: 'assay draw FOLDER --n N'."
             )
         level = self._basis.level
         open_draws = [one for one in self._draws[:-1] if not is_whole(items, one)]
@@ -356,10 +358,10 @@ class ByItems:
         one = ranked(measure, items.runs, found, alone, lower=lower, level=level)
         told = []
         if len(items.judges) > 1:
-            told.append(f"{len(items.judges)} judges enter together: {', '.join(items.judges)}.")
+            told.append(f"{len(items.judges)} judges are used together: {', '.join(items.judges)}.")
         if open_draws:
             told.append(
-                f"Not all of {', '.join(f'draw {one.uid[:8]}' for one in open_draws)} is labelled: "
-                "it is left out, with every label that it has."
+                f"Not all of {', '.join(f'draw {one.uid[:8]}' for one in open_draws)} is "
+                "labelled, so it is left out with all its labels."
             )
         return replace(one, warnings=tuple(told))

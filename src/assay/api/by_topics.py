@@ -25,7 +25,9 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Confidence
 from assay.statistics.corrected.modesty import MEASURES
 
-_ELSEWHERE = ", or it hangs on topics that were not drawn, as a highest grade of all does (g_max)"
+_ELSEWHERE = (
+    ", or it depends on topics that were not drawn, as with a highest grade over all topics (g_max)"
+)
 
 
 def by_machine(part: Evaluation, ledger: Ledger) -> Findings:
@@ -59,8 +61,8 @@ class ByTopics:
         strange = [topic for topic in topics if topic not in said]
         if strange:
             raise SettingsError(
-                f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
-                f"{draw.uid[:8]} and could not be drawn ({joined(strange, 8)}). Draw anew."
+                f"{part.folder.path}: {counted(len(strange), 'topic')} added after draw "
+                f"{draw.uid[:8]} could not be drawn ({joined(strange, 8)}). Make a new draw."
             )
         people = of_people(part, draw).score(basis.ledger).findings
         return cls(part, judge, people, topics, tuple(said[one] for one in topics), basis)
@@ -78,7 +80,7 @@ class ByTopics:
             return self._mean(runs, measure, lower=lower)
         if measure in MEASURES:
             return self._confidence(runs, measure)
-        return "It is neither a mean over topics here nor a measure that an interval is known for."
+        return "It is not a mean over topics here, and no interval is known for it."
 
     def _mean(self, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
         about = self._about(runs, measure)
@@ -96,14 +98,14 @@ class ByTopics:
             if np.isnan(table).any():
                 count = int(np.isnan(table).any(axis=0).sum())
                 return (
-                    f"It has no value on {counted(count, 'topic')} by {what} labels: one is "
+                    f"It has no value on {counted(count, 'topic')} by {what} labels: a label is "
                     f"missing ('assay judge FOLDER{asks}' asks for it), or it is not defined "
                     f"there{or_else}."
                 )
         whole = [self.judge.scores[run][measure].value for run in runs]
         if any(value is None or abs(value - mean) > SAME
                for value, mean in zip(whole, judge.mean(axis=1), strict=True)):  # fmt: skip
-            return "It is no mean over all topics."
+            return "It is not a mean over all topics."
         try:
             found = corrected.topics(
                 people, judge, drawn, level=self.basis.level, population=self.basis.population

@@ -114,12 +114,14 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
     if not any(one.abilities for one in found):
         cure = " ".join(f"{one.judge.labeller}: {one.why_not}" for one in found) or _NEITHER
         raise SettingsError(
-            f"{folder}: no unit has a label by a person and one by an embedded judge. {cure}"
+            f"{folder}: no unit has labels by both a person and an embedded judge. {cure}"
         )
     return found
 
 
-_NEITHER = f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
+_NEITHER = (
+    f"Let people label {LEAST} to 200 units ('assay draw', 'assay ui'), and run 'assay judge'."
+)
 
 
 class _Pairs(NamedTuple):
@@ -138,8 +140,8 @@ def _calibrated(
     taught, differ, outdated = pairs
     if not taught:
         why = (
-            f"It labelled {outdated} that people did, but as it was before: 'assay judge' asks "
-            "anew what is still asked."
+            f"It labelled {outdated} that people did, but in an earlier form: 'assay judge' asks "
+            "again for those still needed."
             if outdated
             else _NEITHER
         )
@@ -239,8 +241,8 @@ def _fitted(
     yes = int(truth.sum())
     if len(p) < LEAST or min(yes, len(p) - yes) < LEAST_EITHER:
         why = (
-            f"{len(p)} units, {yes} of them a yes: at least {LEAST} are wanted, "
-            f"{LEAST_EITHER} of either"
+            f"{len(p)} units, {yes} of them yes: at least {LEAST} are needed, {LEAST_EITHER} of "
+            "each"
         )
         return Fitted(ability, len(p), yes, {}, {}, None, why)
     before = _measures(p, truth, judge.settings.threshold(ability))
@@ -248,10 +250,10 @@ def _fitted(
     after = _measures(crossed, truth, 0.5)
     fitted = fit(Calibration.PLATT, p, truth)
     if not isinstance(fitted, Linear) or fitted.slope <= 0:
-        why = "the judge's probabilities and what people say do not go together"
+        why = "the judge's probabilities do not agree with what people say"
         return Fitted(ability, len(p), yes, before, after, None, why)
     if float(after["Brier"] or 0) >= float(before["Brier"] or 0):
-        why = "what is learnt does no better on units that it is not learnt from (Brier)"
+        why = "the fit is no better on units that it was not fitted on (Brier)"
         return Fitted(ability, len(p), yes, before, after, None, why)
     return Fitted(ability, len(p), yes, before, after, fitted)
 

@@ -65,7 +65,7 @@ def read_tables(
     text = read_text(path)  # once: a pipe can be read no second time
     tables = all_used((partial(read_table, text, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
-        raise ValueError(f"{printable(str(path))} holds one score only")
+        raise ValueError(f"{printable(str(path))} holds only one score")
     return tables
 
 
@@ -106,12 +106,12 @@ def compared(
         settings |= {"test": test or "tukey", "seed": seed, "lower_is_better": lower}
         return Compared(one, compare_runs(one.scores, one.runs, **settings), seed)
     if test not in (None, "randomisation"):
-        raise ValueError(f"{one.name} is no mean over topics: its test is 'randomisation'")
+        raise ValueError(f"{one.name} is not a mean over topics: its test must be 'randomisation'")
     arrays, name = (one.confidences, one.correct, one.runs), measure or one.name
     result = compare_confidences(*arrays, measure=name, seed=seed, **settings)
     without = [run for run in one.runs if run not in result.means]
     if without:
-        note(f"{one.name} is undefined, so that it is left out, of {joined(without, 10)}.")
+        note(f"{one.name} is undefined for these runs, which are left out: {joined(without, 10)}.")
     return Compared(one, result, seed)
 
 
@@ -153,7 +153,7 @@ def score_runs(
 def _say_what_lacks(name: str, scores: RunScores, note: Note) -> None:
     if scores.missing:
         count = counted(len(scores.missing), "topic")
-        note(f"Run {name} is silent on {count}: {joined(scores.missing, 10)}.")
+        note(f"Run {name} does not answer {count}: {joined(scores.missing, 10)}.")
     if scores.unjudged:
         count = counted(len(scores.unjudged), "topic")
         note(f"Run {name} has {count} not counted: {joined(scores.unjudged, 10)}.")
@@ -173,7 +173,7 @@ def _say_what_is_not_judged(
         note(
             f"Not judged among the first {counted(k, 'document')}: "
             f"{joined([f'{run} {100 * shares[run]:.0f} %' for run in found], 10)}. They count as "
-            "not relevant, so that runs of which less is judged may stand too low."
+            "not relevant, so runs with fewer judged documents may rank too low."
         )
 
 
@@ -202,7 +202,7 @@ def _matrix(
     count = int(used_topics.sum())
     if count < 2:
         raise SettingsError(
-            f"{name}: {counted(count, 'topic')} left to compare on, at least 2 are needed."
+            f"{name}: {counted(count, 'topic')} left to compare on; at least 2 are needed."
         )
     return ScoreMatrix(
         name=name,
@@ -217,15 +217,15 @@ COLUMNS = (
     "measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect",
 )  # fmt: skip
 TESTS: dict[Test, str] = {
-    "tukey": "randomised Tukey HSD, which covers all pairs by itself",
+    "tukey": "randomised Tukey HSD, which covers all pairs",
     "t": "paired t-test, Holm's correction over all pairs",
     "randomisation": "paired randomisation test, Holm's correction over all pairs",
     "bootstrap": "paired bootstrap test, Holm's correction over all pairs",
 }
-TANGLED = "so many pairs differ in such a tangle that thousands would be needed"
+TANGLED = "pairs differ in such a tangled way that thousands of letters would be needed"
 _SAME_EVERYWHERE = "the difference is the same on every topic"
 _NO_VARIANCE = "the residual variance is 0"
-_NO_MEAN = "the measure is no mean over topics"
+_NO_MEAN = "the measure is not a mean over topics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,8 +346,8 @@ class Compared:
         use = "Use --test tukey, or " if result.variance is not None else ""
         return (
             f"no pair can count as different: {result.permutations:,} draws give no p-value below "
-            f"{least:.2g}, and Holm's correction multiplies it by {counted(pairs, 'pair')}. {use}"
-            f"{cure if use else cure.capitalize()}."
+            f"{least:.2g}, and Holm's correction multiplies it by {counted(pairs, 'pair')}. "
+            f"{use}{(cure if use else cure.capitalize())}."
         )
 
     def without_p(self) -> str | None:
@@ -356,7 +356,9 @@ class Compared:
         if not count:
             return None
         pairs = "1 pair without p does" if count == 1 else f"{count:,} pairs without p do"
-        return f"{pairs} not count as different; --test randomisation has a p for every pair."
+        return (
+            f"{pairs} not count as different; --test randomisation gives a p-value for every pair."
+        )
 
 
 def measure_names(given: Sequence[str]) -> list[str]:

@@ -58,8 +58,8 @@ def agree(
     first, second = _labels(a), _labels(b)
     if not _has_ids(a) and not _has_ids(b) and len(first.labels) != len(second.labels):
         raise ValueError(
-            f"a has {len(first.labels)} labels and b {len(second.labels)}: lists must be of the "
-            "same things in the same order. Write None where there is no label."
+            f"a has {len(first.labels)} labels and b {len(second.labels)}: the lists must be "
+            "about the same things in the same order. Write None if there is no label."
         )
     labels = agreeing.LabelsOfTwo(LabelPair(first, second, scale, "a and b"), scale, clip, seed)
     found = agreeing.coefficients(labels.agreement(labels.pair.units))
@@ -85,7 +85,9 @@ def correlate(
     """
     scores = score if isinstance(score, tuple) else (score, score)
     if len(scores) != 2 or not all(isinstance(one, str | Measure | None) for one in scores):
-        raise TypeError(f"score must be the name of a score, or one for each, not {score!r:.80}")
+        raise TypeError(
+            f"score must be the name of a score, or one name for each, not {score!r:.80}"
+        )
     names = [None if one is None else str(one) for one in scores]
     tables = _scores("a", a, names[0], "score="), _scores("b", b, names[1], "score=")
     report = correlating.report_of(*tables, p=p, missing=missing, seed=seed)
@@ -172,8 +174,8 @@ def _mapped(given: Mapping[Any, Any]) -> LabelTable:
     if any(nested) and not all(nested):
         name = next(name for name, one in given.items() if not isinstance(one, Mapping))
         raise TypeError(
-            f"{name!r} has a label, and others have labels by document: give id → label, or topic "
-            "→ document → label"
+            f"{name!r} has one label, but others have labels by document: give id → label, or "
+            "topic → document → label"
         )
     if not any(nested):
         return _table({("", "", str(name)): one for name, one in given.items()})
@@ -263,8 +265,9 @@ def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
         table = _scores_in(cells, "scores", name, "measures=")
         if not table.by_topic:
             raise ValueError(
-                "scores has no scores of single topics, and runs are compared topic by topic. Give "
-                "e.g. per_topic of an evaluation, or what measure(…, per_topic=True) gives."
+                "scores has no scores of single topics, but runs are compared topic by topic. "
+                "Give e.g. per_topic of an evaluation, or the result of measure(…, "
+                "per_topic=True)."
             )
         faults = FaultList(table.name)
         matrix = ScoreMatrix.of(table.name, table.by_topic, faults, uncertain=table.uncertain)

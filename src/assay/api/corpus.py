@@ -128,7 +128,7 @@ def build(
         page_seconds=page_seconds,
     )
     if restart and update:
-        raise SettingsError("--restart and --update exclude each other.")
+        raise SettingsError("--restart and --update cannot be combined.")
     built = build_corpus(
         path_of(source, "source"),
         path_of(folder, "folder"),
@@ -146,7 +146,7 @@ def open(folder: Name) -> Corpus:  # noqa: A001 (it is called as corpus.open)
     where there is none."""
     path = path_of(folder, "folder")
     if not path.exists():
-        raise SettingsError(f"There is no corpus {path}. Make one with assay.corpus.build.")
+        raise SettingsError(f"There is no corpus at {path}. Make one with assay.corpus.build.")
     return Corpus(path)
 
 
@@ -155,7 +155,7 @@ def convert(corpus: Name | Corpus, folder: Name, *, layout: str = "jsonl") -> in
     SettingsError where ``folder`` holds anything."""
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise SettingsError(f"{folder} is there already. Give a new or empty folder.")
+        raise SettingsError(f"{folder} already exists. Choose a new or empty folder.")
     given = corpus if isinstance(corpus, Corpus) else Corpus(corpus)
     return write_passages(given, target, one_of(Layout, layout, "layout"))
 
@@ -178,7 +178,7 @@ def explain(
         if item.kind is TextKind.WIKITEXT:
             return explain_page(item.text, item.title, CleanSettings(categories, captions))
         if page:
-            raise SettingsError(f"{printable(page)!r} in {source} is no page of wikitext.")
+            raise SettingsError(f"{printable(page)!r} in {source} is not a page of wikitext.")
     what = f"no page {printable(page)!r}" if page else "no page of wikitext"
     raise SettingsError(f"There is {what} in {source}.")
 

@@ -89,7 +89,7 @@ MOST_SURE = 0.9999
 def check_level(level: float) -> float:
     """A level of intervals. Raises SettingsError where it is none."""
     if not 0 < level <= MOST_SURE:
-        raise SettingsError(f"A level is above 0 and at most {MOST_SURE}, got {level:.10g}.")
+        raise SettingsError(f"A level must be above 0 and at most {MOST_SURE}, got {level:.10g}.")
     return level
 
 

@@ -53,9 +53,7 @@ def families_table(title: str, one: Corrected) -> Table:
         )
         for each in one.families
     ]
-    return Table(
-        f"{title}: how far the judge is off, by family", ("family", "runs", one.measure), rows
-    )
+    return Table(f"{title}: the judge's error by family", ("family", "runs", one.measure), rows)
 
 
 def _ranks(best: int | None, worst: int | None) -> str:
@@ -88,15 +86,15 @@ def order_in_words(one: Corrected) -> str:
         return ""
     if one.tau is None:
         return (
-            f"{one.measure}: each run's interval is by itself; two of them do not say which run "
+            f"{one.measure}: each run's interval stands alone; two of them do not say which run "
             "is better."
         )
     low, high = one.tau
     return (
         f"{one.measure}: the order of {one.decided} of {counted(one.pairs, 'pair')} is settled; τ "
         f"between this order and the judge's is from {narrow(f'{low:.2f}')} to "
-        f"{narrow(f'{high:.2f}')}. The judge weighs {narrow(f'{one.weight or 0:.2f}')} "
-        "(0: people alone)."
+        f"{narrow(f'{high:.2f}')}. The judge's weight is {narrow(f'{one.weight or 0:.2f}')} (0: "
+        "people only)."
     )
 
 
@@ -111,7 +109,7 @@ def population_in_words(found: Trusted) -> str:
     if not found.boards:
         return ""
     if found.population == "these":
-        return "Intervals: the score had people labelled all topics here."
+        return "Intervals: the score if people labelled all topics here."
     return "Intervals: the score expected on topics of this kind."
 
 
@@ -154,7 +152,7 @@ def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
         notes = [
             population_in_words(found),
             f"In brackets: {found.level:.0%} intervals.",
-            f"Ranks: all that a run may have by {first.measure.removeprefix(protocol)}."
+            f"Ranks: all that are possible for a run by {first.measure.removeprefix(protocol)}."
             if ranks
             else "",
             f"Based on: {found.basis}.",

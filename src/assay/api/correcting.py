@@ -138,18 +138,22 @@ def correct(
             tasks.get(one.task) == one.version and is_independent(one) for one in ledger.by_people()
         )
         why = (
-            f"People gave {counted(by_hand, 'label')}, but to nothing that was drawn: nobody knows "
-            "how likely each unit was to be chosen, so no interval can be had from them. Where "
-            "they labelled everything, draw all topics: the scores are then theirs. "
+            f"People gave {counted(by_hand, 'label')}, but not to units of a draw. How likely "
+            "each unit was to be chosen is unknown, so they give no interval. If people labelled "
+            "everything, draw all topics: the scores are then theirs. "
             if by_hand
             else ""
         )
         basis = (
-            f"judge and {counted(by_hand, 'label')} by people, picked by hand: not to be corrected"
+            f"judge and {counted(by_hand, 'label')} by people on units picked by hand: cannot be "
+            "corrected"
             if by_hand
             else "judge alone, never checked here"
         )
-        why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
+        why += (
+            "Draw units for people to label with 'assay draw FOLDER --n N', and label them in "
+            "'assay ui'."
+        )
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
     policy = for_all([one.policy for one in evaluations.values()])
@@ -159,26 +163,26 @@ def correct(
     drawn = DrawProgress(chosen, len(units), done)
     if not units:
         why = (
-            f"Nothing is asked yet of what draw {chosen.uid[:8]} drew: labels that come before are "
-            "missing. 'assay judge' asks for them."
+            f"Draw {chosen.uid[:8]} asks nothing yet, because earlier labels are missing. 'assay "
+            "judge' asks for them."
         )
         return Trusted("judge alone; nothing drawn is labelled", drawn, population, level, why=why)
     if done < len(units):
         topics = dict.fromkeys(request.topic for request, labelled in units if not labelled)
         why = (
             f"{len(units) - done} of {counted(len(units), 'label')} of draw {chosen.uid[:8]} are "
-            f"not there yet (topics {joined(list(topics), 8)}). What is skipped is not missing at "
-            "random, so all of it is wanted: 'assay ui' has the queue."
+            f"still missing (topics {joined(list(topics), 8)}). Skipped units are not missing at "
+            "random, so all are needed: label them in 'assay ui'."
         )
         left = [request.unit_hash for request, labelled in units if not labelled]
         tied = sum(len(said.get(unit, ())) > 1 for unit in left) if by_most else 0
         if tied:
             why += (
-                f" On {counted(tied, 'unit')} of these no verdict is most people's: one person "
-                "more decides each, or, once 'passes' in [ui] have labelled it, whoever settles it "
-                "('assay ui' has the queue of disagreements)."
+                f" {counted(tied, 'unit')} of these have no majority verdict: one more person "
+                "decides each or, once 'passes' in [ui] have labelled it, whoever settles it "
+                "('assay ui' lists the disagreements)."
             )
-        return Trusted(f"judge alone; a draw is labelled in part ({done} of {len(units)})",
+        return Trusted(f"judge alone; a draw is partly labelled ({done} of {len(units)})",
                        drawn, population, level, why=why)  # fmt: skip
     by = Basis(ledger, chosen, every, population, level)
     boards = tuple(
@@ -196,9 +200,9 @@ def correct(
     remarks = tuple(_remarks(chosen, said, len(rivals), by_most=by_most))
     if not any(one.found for one in boards):
         why = (
-            "No measure could be corrected. Where it says that labels are missing, 'assay judge' "
-            "asks for them, and with --policy machine for the machine's own: what people said may "
-            "lead to questions that nobody was asked yet, away from what the machine led to."
+            "No measure could be corrected. If labels are reported missing, 'assay judge' asks "
+            "for them, and with --policy machine for the machine's own: people's labels may lead "
+            "to questions nobody was asked yet, and away from those the machine's labels led to."
         )
         basis = "a draw is labelled, but corrects nothing"
         return Trusted(basis, drawn, population, level, boards, done, why, remarks)
@@ -236,7 +240,7 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
     unknown = [name for name in measures if name not in known]
     if unknown:
         raise SettingsError(
-            f"No leaderboard here has {', '.join(unknown)}. There are {', '.join(known)}."
+            f"No leaderboard here has {', '.join(unknown)}. Available: {', '.join(known)}."
         )
 
 
@@ -265,14 +269,16 @@ def _remarks(
     )
     if differ:
         counts = (
-            "what most say of each counts"
+            "for each, the verdict most people gave counts"
             if by_most
-            else 'the newest label of each counts, whoever gave it (policy = "majority" in '
-            "[settings] goes by what most say)"
+            else (
+                'for each, the newest label counts, whoever gave it (policy = "majority" in '
+                "[settings] uses what most people say)"
+            )
         )
         yield (
-            f"People differ on {counted(differ, 'drawn unit')}: {counts}. The intervals take what "
-            "counts for the truth. 'assay labels people' says how far people agree."
+            f"People differ on {counted(differ, 'drawn unit')}: {counts}. The intervals treat the "
+            "labels that count as the truth. 'assay labels people' says how far people agree."
         )
     early = {
         unit
@@ -282,19 +288,19 @@ def _remarks(
     if early and min(draw.pi) < 1.0:
         yield (
             f"{counted(len(early), 'drawn unit')} had people's labels before the draw was made: "
-            "the intervals hold only where the draw was not chosen by them."
+            "the intervals hold only if those labels did not influence the choice of the draw."
         )
     if draw.design != TOPICS:
         return
     if rivals > 1:
         yield (
-            f"{rivals} draws of topics were made for these labels, and the newest that is labelled "
-            "counts: the intervals hold only where it was not chosen by what its labels say."
+            f"{rivals} draws of topics were made for these labels, and the newest labelled one is "
+            "used: the intervals hold only if its labels did not influence that choice."
         )
     if len(draw.chosen) < min(_FEW_TOPICS, len(draw.names)):
         yield (
             f"{counted(len(draw.chosen), 'topic')} can settle next to nothing: the intervals are "
-            "as wide as they must be. 'assay plan' says what more labels buy."
+            "necessarily wide. 'assay plan' says what more labels would gain."
         )
 
 
@@ -371,8 +377,10 @@ def _apart_from(part: Evaluation, basis: Basis) -> dict[str, str]:
     scores = replace(part, policy=nobody).score(basis.ledger).findings.scores.values()
     known = {name for of in scores for name in of}
     return {
-        name: f"The draw is of {and_list(list(draw.tasks))}, and what this rests on nobody was "
-        "asked: it is the machine's alone."
+        name: (
+            f"The draw is of {and_list(list(draw.tasks))}, and nobody was asked about what this "
+            "is based on: it uses only the machine's labels."
+        )
         for name in known
         if all(name not in of or of[name].value is not None for of in scores)
     }
@@ -400,7 +408,7 @@ def whole_draw(
     missing = sum(not labelled for _, labelled in units)
     if missing:
         lack = f"{missing} of {counted(len(units), 'label')} of draw {draw.uid[:8]} by people"
-        return f"{lack} are not there"
+        return f"{lack} are missing"
     return draw if units else f"draw {draw.uid[:8]} asks nothing yet"
 
 

@@ -31,12 +31,13 @@ SETTINGS = {"runs": "runs", "topics-mean": "mean of topics", "pairs": "topic–r
 """What is correlated, and how plots call it."""
 _NO_TOPICS = "a file has no scores of single topics"
 _CURES = {
-    "share none": " Topics are the same where their ids are; write these alike in both files.",
+    "share none": " Topics are the same if their ids are the same; write these the same way in "
+    "both files.",
     "no topic is left": " Try --missing cells.",
-    "no topic that both": " Write its topics alike in both files, or leave the run out.",
-    "without a score": " Write the scores of these runs.",
-    "at least 2 are needed": " Runs are the same where their names are; write these alike in both "
-    "files.",
+    "no topic that both": " Write its topics the same way in both files, or leave the run out.",
+    "without a score": " Add the scores of these runs.",
+    "at least 2 are needed": " Runs are the same if their names are the same; write these the "
+    "same way in both files.",
 }
 """What to do about an error, by words in it."""
 
@@ -161,9 +162,12 @@ class Correlated:
             }[self.missing]
             yield f"Missing scores ({len(pairs)}): {joined(pairs, 10)}; {what}."
         if not report.topics:
-            yield f"Runs only: {_NO_TOPICS}, so there are no intervals and no other settings."
+            yield (
+                f"Only runs can be compared: {_NO_TOPICS}, so there are no intervals and no other "
+                "settings."
+            )
         elif len(report.topics) == 1:
-            yield "No intervals: there is one topic only."
+            yield "No intervals: there is only one topic."
 
 
 def correlate_files(

@@ -19,14 +19,14 @@ from assay.protocols.output import write_bytes
 MOST_SHOWN = 20
 """Rows of a table that a terminal has, unless all are asked for."""
 _MOST_NAMED = 6
-_OPEN = "hang on labels that are missing, or texts that are cut or not there"
+_OPEN = "depend on labels that are missing, or texts that are cut or absent"
 _CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")
 
 
 def hanging_in_words(found: Difference) -> Iterator[str]:
     """How many values are ranges."""
     if hanging := sum(one.open for one in found.tests):
-        yield f"{counted(hanging, 'value')} {_OPEN}, and are in no test."
+        yield f"{counted(hanging, 'value')} {_OPEN}, and are not tested."
 
 
 def summary(found: Difference) -> Iterator[str]:
@@ -36,16 +36,16 @@ def summary(found: Difference) -> Iterator[str]:
     shifted = [one for one in differing if one.has_moved]
     if any(found.topics_apart):
         alone = (
-            f"of the {which} alone {counted(len(some), 'topic')} ({joined(some, _MOST_NAMED)})"
+            f"{counted(len(some), 'topic')} only in the {which} ({joined(some, _MOST_NAMED)})"
             for which, some in zip(("first", "second"), found.topics_apart, strict=True)
             if some
         )
         yield (
-            f"Topics differ, {', '.join(alone)}: scores are over all topics of each, differences "
-            "and tests over those of both."
+            f"Topics differ: {', '.join(alone)}. Scores are over all topics of each "
+            "evaluation, differences and tests over those in both."
         )
     if differing:
-        said = f"{len(shifted)} of {counted(len(found.tests), 'score')} moved"
+        said = f"{len(shifted)} of {counted(len(found.tests), 'score')} changed"
         yield ", ".join((said, *_by_chance(shifted))) + "."
     for words, some in _otherwise(differing):
         if some:
@@ -74,20 +74,20 @@ def _by_chance(some: Sequence[Paired]) -> Iterator[str]:
     if real:
         real.sort(key=lambda one: -abs(one.difference or 0.0))
         largest = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
-        yield f"{len(real)} by more than chance would make: {joined(largest, _MOST_NAMED)}"
+        yield f"{len(real)} by more than chance explains: {joined(largest, _MOST_NAMED)}"
     elif untested < len(some):
-        yield "none by more than chance would make (p, corrected for all of them, is above .05)"
+        yield "none by more than chance explains (p, corrected for all of them, is above .05)"
     if untested:
-        yield f"no test can be made of {untested}"
+        yield f"{untested} cannot be tested"
 
 
 def _otherwise(differing: Sequence[Paired]) -> Iterator[tuple[str, list[Paired]]]:
     """The scores that differ otherwise than by another value, by how they do."""
     words = {
-        (True, True): "with topics that changed, of an equal value",
+        (True, True): "with topics that changed, but the same value",
         (False, True): "known now, a range or undefined before",
         (True, False): "known before, a range or undefined now",
-        (False, False): "not known in either, with other values of topics or other ranges",
+        (False, False): "unknown in both, with different topic values or ranges",
     }
     for known, said in words.items():
         yield (
@@ -115,7 +115,7 @@ def diff_tables(
     differing.sort(key=lambda one: (not one.is_real, measures.index(one.measure)))
     for title, some in (
         ("Scores that moved", [one for one in differing if one.has_moved]),
-        ("Scores that differ otherwise", [one for one in differing if not one.has_moved]),
+        ("Scores that differ in other ways", [one for one in differing if not one.has_moved]),
     ):
         if some:
             yield _scores(title, some, most)
@@ -132,13 +132,13 @@ def diff_tables(
             row = (o.run, o.topic, o.measure, int(o.first), int(o.second), o.why)
             flips.append((*row, *shown) if texts else row)
         up = sum(one.second > one.first for one in found.flips)
-        title = f"Flips: {counted(len(flips), 'value')} turned, {up} to 1, {len(flips) - up} to 0"
+        title = f"Flips: {counted(len(flips), 'value')} changed, {up} to 1, {len(flips) - up} to 0"
         yield Table(_of(title, flips, most), (*_CHANGE_COLUMNS, *more), flips[:most],
                     texts=frozenset(more))  # fmt: skip
     others = [one for one in found.moves if not one.flip]
     if others:
         rows = [(o.run, o.topic, o.measure, o.first, o.second, o.why) for o in others]
-        yield Table(_of("What else moved most", rows, most), _CHANGE_COLUMNS, rows[:most])
+        yield Table(_of("Other large changes", rows, most), _CHANGE_COLUMNS, rows[:most])
 
 
 def _scores(title: str, some: Sequence[Paired], most: int | None) -> Table:
@@ -191,14 +191,14 @@ def diff_remarks(found: Difference) -> Iterator[str]:
             units = counted(both, "unit")
             yield f"{task}: {other} of {units} labelled in both have another verdict."
     if found.apart:
-        yield f"Runs of one alone: {joined(found.apart, 20)}."
+        yield f"Runs in only one of them: {joined(found.apart, 20)}."
     if still := len(found.tests) - len(differing):
         yield f"{still} of {counted(len(found.tests), 'score')} are the same, topic by topic."
     if differing:
         yield (
-            "Differences are second − first; p by flips of signs (HMR and its fellows: by swaps of "
-            "answers), Holm's correction over all tests. What is not significant may still differ, "
-            "by less than the test detects."
+            "Differences are second − first; p is from sign flips (for HMR and similar measures, "
+            "from swapped answers), with Holm's correction over all tests. A difference that is "
+            "not significant may still exist, but be smaller than the test can detect."
         )
 
 
@@ -221,11 +221,13 @@ def diff_page(found: Difference) -> Page:
         protocol="Two evaluations",
         parts=parts,
         definitions=glossary("differences"),
-        gaps=(Gap(hanging, f"values {_OPEN}.", "They are in no test."),)
+        gaps=(Gap(hanging, f"values {_OPEN}.", "They are not tested."),)
         if hanging else (),
         nothing="Every value is known.",
         lede=(*summary(found), *diff_remarks(found)),
         facts=(("first", str(found.first.path)), ("second", str(found.second.path))),
-        reproduce="assay diff FIRST SECOND --html FILE computes it from scores.csv, per_topic.csv, "
-        "labels.jsonl and manifest.json of both.",
+        reproduce=(
+            "assay diff FIRST SECOND --html FILE makes this page from scores.csv, per_topic.csv, "
+            "labels.jsonl and manifest.json of both."
+        ),
     )  # fmt: skip

@@ -334,7 +334,9 @@ class Evaluation:
     def _looking(self) -> Iterator[Ledger | None]:
         """The ledger, if there is one yet. Raises SettingsError where the folder is gone."""
         if not self.folder.is_dir():
-            raise SettingsError(f"{self.folder} is not there any more. Open it where it is now.")
+            raise SettingsError(
+                f"{self.folder} no longer exists. Open the folder at its new place."
+            )
         with self._trusting(), self._opened.ledger_if_any() as ledger:
             yield ledger
 
@@ -404,4 +406,4 @@ def _finished(tally: Tally) -> None:
         raise KeyboardInterrupt
     if tally.unanswered:
         asked = counted(tally.unanswered, "question")
-        warn(f"{asked} got no answer from the labeller (None).")
+        warn(f"The labeller gave no answer (None) to {asked}.")

@@ -131,7 +131,7 @@ def _rankings(file: GradedFile, paths: Sequence[Path], note: Note) -> dict[str, 
         return {run.name: rankings_of(run) for run in runs}
     found = file.runs()
     if not found:
-        raise SettingsError("The file holds no rankings. Give runs: --run RUN.")
+        raise SettingsError("The file holds no rankings. Add runs with --run RUN.")
     return found
 
 

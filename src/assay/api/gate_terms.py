@@ -17,8 +17,8 @@ FEWEST = 5
 """Common questions that a comparison needs at least."""
 
 _OPEN = (
-    "it hangs on what is not known: labels that are missing (assay judge asks for them, "
-    "--retry-failed for failed ones) or texts that are cut or not there (assay score names them)"
+    "it depends on what is not known: labels that are missing (assay judge asks for them, "
+    "--retry-failed for failed ones) or texts that are cut or absent (assay score names them)"
 )
 
 
@@ -39,8 +39,8 @@ class Terms:
         if self.prove and not (losses and all(losses)):
             raise SettingsError(
                 "--prove asks whether a run is shown not to be worse than the loss allowed: give "
-                "each tested measure one above 0, as --no-worse MEASURE=0.02. A loss of 0 cannot "
-                "be shown."
+                "each tested measure a loss above 0, e.g. --no-worse MEASURE=0.02. A loss of 0 "
+                "cannot be shown."
             )
 
     def sign(self, measure: str) -> float:
@@ -83,9 +83,9 @@ def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
     least = tested.tests * 0.5**tested.units
     if not terms.prove and least >= terms.alpha and tested.difference.floor < -tested.loss:
         return Verdict.INCOMPLETE, (
-            f"it may have lost, and no loss can be found here: even one of each of its "
+            "it may have lost, but no loss can be found here: even a loss on each of its "
             f"{tested.units} questions or sessions would have p = {number(least)}. Ask more "
-            "questions, test fewer measures, or set bounds alone"
+            "questions, test fewer measures, or set bounds only"
         )
     return Verdict.PASS, ""
 

@@ -67,7 +67,10 @@ def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, 
     gated = opened.folder.config.gate.measures or _first_measures(result, run)
     said = [] if before is None else [_replaced(before, found, gated)]
     if lacking := _unlabelled(result):
-        said.append(f"{lacking} Then write the baseline again: what hangs on them is not known.")
+        said.append(
+            f"{lacking} Then write the baseline again: until then, scores that depend on them are "
+            "not known."
+        )
     return run, len(found.questions), said
 
 
@@ -79,7 +82,7 @@ def _replaced(before: Baseline, now: Baseline, gated: Iterable[str]) -> str:
         for name in gated
         for both in [[of.measures.get(name) for of in (before, now)]]
     )
-    return f"it replaces that of run {before.run}, {before.made[:10]}: {', '.join(scores)}."
+    return f"it replaces the baseline of run {before.run}, {before.made[:10]}: {', '.join(scores)}."
 
 
 def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
@@ -104,13 +107,13 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
     if path is not None and not path.exists():
         raise SettingsError(
             f"{path}: there is no baseline yet. 'assay gate {opened.folder.path} --save {path}' "
-            "writes that of a run as it is now."
+            "writes the baseline of a run as it is now."
         )
     if not rules:
         if path is None:
             raise SettingsError(
-                "Nothing is asked: give --baseline FILE (assay gate FOLDER --save FILE writes "
-                "one), or a bound, as --min MEASURE=VALUE."
+                "There is nothing to check: give --baseline FILE (assay gate FOLDER --save FILE "
+                "writes one), or a bound such as --min MEASURE=VALUE."
             )
         rules = {measure: GateMeasure(loss=0.0) for measure in _first_measures(result, run)}
     if path is None and any(rule.loss is not None for rule in rules.values()):
@@ -150,7 +153,9 @@ def _protocol(opened: Opened, named: str | None) -> str:
         return names[0]
     if named not in names:
         which = "Name one" if named is None else f"{named} is none"
-        raise SettingsError(f"{which} of the folder's protocols: --protocol {' | '.join(names)}.")
+        raise SettingsError(
+            f"{which} of the folder's protocols. Choose one with --protocol {' | '.join(names)}."
+        )
     return named
 
 
@@ -196,7 +201,7 @@ def _unlabelled(result: Result) -> str:
 
 
 _OF_NO_SCORE = {"level", "resamples", "seed", "policy", "measures", "by"}
-"""Settings that no score hangs on by its name, and the policy, which stands by itself."""
+"""Settings that no score depends on by its name, and the policy, which is separate."""
 
 
 def chosen_run(result: Result, run: str | None) -> str:
@@ -207,7 +212,7 @@ def chosen_run(result: Result, run: str | None) -> str:
     if run is None and len(runs) == 1:
         return runs[0]
     which = "Name one with --run" if run is None else f"There is no run {run}"
-    raise SettingsError(f"{which}; there are {joined(runs, 20) or 'none'}.")
+    raise SettingsError(f"{which}; runs: {joined(runs, 20) or 'none'}.")
 
 
 def _scored(part: Evaluation, ledger: Ledger) -> tuple[Result, Result | None]:

@@ -96,13 +96,13 @@ def _check(now: Baseline, terms: Terms) -> None:
         )
         if not confident and not any(name in one.scores for one in now.questions):
             raise SettingsError(
-                f"{name} has no values of single questions, so that no test is possible; a bound "
-                f"is: --min {name}=VALUE."
+                f"{name} has no values for single questions, so it cannot be tested. Set a bound "
+                f"instead: --min {name}=VALUE."
             )
         if rule.loss and not _is_mean(name, now.questions):
             raise SettingsError(
-                f"{name} is no mean over questions: its test has no loss but 0. Leave the loss of "
-                f"{name} out, or set a bound: --min {name}=VALUE."
+                f"{name} is not a mean over questions, so it can only be tested with a loss of 0. "
+                f"Leave the loss of {name} out, or set a bound: --min {name}=VALUE."
             )
 
 
@@ -121,9 +121,9 @@ def _matched(
     reasons = list(_differences(before, now))
     if len(same) < FEWEST or len(same) < terms.share * len(old):
         reasons.append(
-            f"{len(same)} of {counted(len(old), 'question')} of the baseline are here unchanged; "
-            f"{max(FEWEST, int(np.ceil(terms.share * len(old))))} must be (questions = "
-            f"{terms.share:g} of [gate], and {FEWEST} at least)"
+            f"only {len(same)} of {counted(len(old), 'question')} of the baseline are unchanged "
+            f"here; at least {max(FEWEST, int(np.ceil(terms.share * len(old))))} are needed "
+            f"(questions = {terms.share:g} in [gate], and never fewer than {FEWEST})"
         )
     answers, passages = (
         sum(a.handed_in[part] != b.handed_in[part] for a, b in pairs) for part in (0, 1)
@@ -161,7 +161,7 @@ def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
     for name in sorted({*before.tasks, *now.tasks}):
         if name not in before.tasks or name not in now.tasks:
             where = "in the baseline" if name in before.tasks else "here"
-            yield f"task {name} is asked {where} alone"
+            yield f"task {name} is asked only {where}"
             continue
         a, b = before.tasks[name], now.tasks[name]
         if a.version != b.version:
@@ -174,7 +174,7 @@ def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
                 "calibration)"
             )
         if a.prompt != b.prompt:
-            yield f"prompt of {name}: another wording"
+            yield f"prompt of {name}: different wording"
 
 
 def _unevenly_by_people(before: Baseline, now: Baseline) -> list[str]:
@@ -199,16 +199,16 @@ def _by_one_kind(
         f"{100 * now.people.get(name, 0.0):.0f} % now"
         for name in tasks
     )
-    said = f"People labelled more of one side than of the other ({shares})"
+    said = f"People labelled more on one side than on the other ({shares})"
     if before.machine and now.machine:
         said += (
-            ": tests set the judge's labels of both sides beside each other. What was, what is now "
-            "and bounds are by people's, too."
+            ": tests compare only the judge's labels on both sides. Scores before and now, and "
+            "bounds, also use people's labels."
         )
         return said, [(a.of_machine, b.of_machine) for a, b in pairs]
     said += (
-        ": a difference may be that of people and the judge. Take --policy machine, for the "
-        "baseline, too."
+        ": a difference may be one between people and the judge. Use --policy machine, for the "
+        "baseline too."
     )
     return said, pairs
 
@@ -220,8 +220,8 @@ def _others(before: Baseline, now: Baseline) -> Iterator[str]:
         if was and (new := set(task.models) - set(was)):
             models = (joined(sorted(map(printable, some)), 5) for some in (was, new))
             yield (
-                "{}: the server called its model {} for the baseline, and {} for labels here. They "
-                "may be different models: a difference may be theirs.".format(name, *models)
+                "{}: the server called its model {} for the baseline, and {} for labels here. If "
+                "these are different models, a difference may come from them.".format(name, *models)
             )
     if before.assay != now.assay:
         yield f"The baseline was written by Assay {before.assay}; this is {now.assay}."

@@ -17,7 +17,7 @@ def hosting_of(on: str | None, workers: int | None) -> AbstractContextManager[Ho
         return nullcontext() if workers is None else Processes(workers)
     name, _, address = on.strip().partition(":")
     if name != "ray":
-        raise SettingsError(f"--on {on!r} is no place. Write ray, or ray:ADDRESS of a cluster.")
+        raise SettingsError(f"--on {on!r} is not valid. Write ray, or ray:ADDRESS of a cluster.")
     from assay.labellers.on_ray import RayActors  # noqa: PLC0415 (an extra)
 
     return RayActors(address or None, workers)

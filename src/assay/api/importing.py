@@ -34,7 +34,7 @@ READERS = {
 }
 KINDS = (*READERS, "trec")
 _NO_QUESTION = (
-    "questions whose text is not there: the id stands for it, until [inputs] questions has it"
+    "questions without text: the id is used instead until [inputs] questions has the text"
 )
 
 
@@ -83,11 +83,11 @@ def import_files(
     found = finished(found, given)
     found.records = list(_sound(found))
     if found.records and found.questions:
-        found.dropped["no answer, beside others that have one"] += len(found.questions)
+        found.dropped["no answer, although others have one"] += len(found.questions)
         found.questions = []
     if not found.records and not found.questions:
         why = ", ".join(f"{n} {what}" for what, n in found.dropped.items())
-        raise SettingsError(f"Nothing was found to import as {kind}{f' ({why})' if why else ''}.")
+        raise SettingsError(f"Nothing to import as {kind} was found{(f' ({why})' if why else '')}.")
     write_bytes(out, b"".join(map(dump_line, found.records or found.questions)))
     return ImportDone(out, len(found.records), len(found.questions), found.dropped, found.counts,
                 found.notes)  # fmt: skip

@@ -95,8 +95,8 @@ def import_marked(
         raise SettingsError(f"{evaluation.protocol.title} has no marked answer runs.")
     if not policy.counts(who, "", None):
         raise SettingsError(
-            f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
-            'mark would change. Set policy = "people" in [settings] of assay.toml.'
+            f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count, so "
+            'no mark would change. Set policy = "people" in [settings] of assay.toml.'
         )
     rulings = _rulings(words, paths, originals)
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
@@ -105,12 +105,12 @@ def import_marked(
         published = before.findings.detail.answers
         edits = read_edits(paths, originals, published, who, rulings=rulings, reason=reason)
         for path in edits.spaced:
-            differs = "blanks or line ends differ from the answer run's, which are kept."
+            differs = "spaces or line endings differ from the answer run's, which are kept."
             note(f"{printable(str(path))}: {differs}")
         if edits.uncounted:
             note(
-                f"What is said of {counted(len(edits.uncounted), 'answer')} to questions that do "
-                f"not count is left out: {printable(joined(edits.uncounted))}."
+                f"Changes to {counted(len(edits.uncounted), 'answer')} to questions that do not "
+                f"count are left out: {printable(joined(edits.uncounted))}."
             )
         if not edits.labels:
             return LabelsImported(0, 0, 0, labels=())
@@ -125,9 +125,9 @@ def import_marked(
     over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
     if over:
         note(
-            f"{len(over)} of these labels take the place of people's "
-            f"({printable(joined(sorted(set(filter(None, over)))))}). Where that is not meant, the "
-            "copy is older than theirs: run 'assay score' and change a fresh one."
+            f"{len(over)} of these labels replace people's "
+            f"({printable(joined(sorted(set(filter(None, over)))))}). If you do not want that, "
+            "your copy is older than theirs: run 'assay score' and edit a new copy."
         )
     was, now = (Results({one.protocol: one}) for one in (before, after))
     return LabelsImported(len(labels), 0, 0, labels, consequences(was, now))
@@ -141,9 +141,9 @@ def _tell_of_another_spelling(name: str, people: Iterable[str], note: Note) -> N
     other = spelt_alike(name, people)
     if other is not None:
         note(
-            f"{printable(name)} and {printable(other)} are two people here. If they are one, "
-            f"'assay labels copy FROM TO --rename {shlex.quote(name)}={shlex.quote(other)}' makes "
-            "them one."
+            f"{printable(name)} and {printable(other)} are two people here. If they are the same "
+            "person, 'assay labels copy FROM TO --rename "
+            f"{shlex.quote(name)}={shlex.quote(other)}' joins them."
         )
 
 
@@ -154,8 +154,9 @@ def _marked(opened: Folder, path: Path) -> Evaluation:
         if evaluation.marked is not None:
             return evaluation
     raise SettingsError(
-        f"{printable(str(path))} is not labels as JSON Lines. Marked answer runs are R2C2's; under "
-        f"{', '.join(opened.protocols)} change the lines that 'assay labels export' writes."
+        f"{printable(str(path))} does not hold labels as JSON Lines. Marked answer runs only "
+        f"exist in R2C2; under {', '.join(opened.protocols)}, change the lines that 'assay labels "
+        "export' writes."
     )
 
 
@@ -180,16 +181,18 @@ def _rulings(
         option = f"--{'correct' if right else 'wrong'} {text}"
         if not runs:
             raise SettingsError(
-                f"{option}: none of the given files has an answer to that. Write QUESTION, or "
-                f"RUN/QUESTION; the runs given are {', '.join(given)}."
+                f"{option}: none of the given files has an answer to that question. Write "
+                f"QUESTION, or RUN/QUESTION; the given runs are {', '.join(given)}."
             )
         if len(runs) > 1:
             raise SettingsError(
-                f"{option}: {len(runs)} of the given files have an answer to it. Write which: "
+                f"{option}: {len(runs)} of the given files have an answer to it. Say which: "
                 f"{', '.join(f'{name}/{question}' for name in runs)}."
             )
         if rulings.setdefault((runs[0], question), right) is not right:
-            raise SettingsError(f"{option}: the answer is said to be right and wrong. Keep one.")
+            raise SettingsError(
+                f"{option}: the answer is marked both right and wrong. Keep only one."
+            )
     return rulings
 
 
@@ -248,12 +251,12 @@ def import_labels(
         raise SettingsError("Give either marked answer runs or labels as JSON Lines, not both.")
     if not marked and (words or reason):
         raise SettingsError(
-            "--correct, --wrong and --reason are for marked answer runs; in JSON Lines each line "
-            "says it."
+            "--correct, --wrong and --reason are for marked answer runs; in JSON Lines, change "
+            "the lines."
         )
     if marked:
         if who is None:
-            raise SettingsError("Say whose the marks are: --by human:NAME.")
+            raise SettingsError("Say whose marks these are: --by human:NAME.")
         evaluation = _marked(opened, marked[0])
         with opened.open_ledger(create=False) as ledger:
             return import_marked(

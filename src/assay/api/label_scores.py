@@ -117,26 +117,25 @@ class LabelScores:
             if without and len(without) < len(sheet.topics):
                 be, its = ("is", "its mean") if len(measures) == 1 else ("are", "their means")
                 yield (
-                    f"{and_list(measures)} {be} undefined in {len(without)} of {every}, which "
-                    f"leave {its} for every run: {joined(without, 10)}."
+                    f"{and_list(measures)} {be} undefined for {len(without)} of {every}, left out "
+                    f"of {its} for every run: {joined(without, 10)}."
                 )
         so = "counted as 0" if self.topics == "all" else "left out of the mean"
         for run in sheet.values:
             if silent := sheet.silent(run):
                 yield (
-                    f"Run {run} has no answer to {len(silent)} of {every}, {so}: "
+                    f"Run {run} has no answer to {len(silent)} of {every}; these are {so}: "
                     f"{joined(silent, 10)}."
                 )
             if unjudged := sheet.unjudged(run):
                 yield (
                     f"No label of run {run} counts in {counted(len(unjudged), 'topic')} (-1, or "
-                    f"failed), left out of its means: "
-                    f"{joined(unjudged, 10)}."
+                    f"failed), left out of its means: {joined(unjudged, 10)}."
                 )
             if lacking := sheet.lacking(run):
                 yield (
-                    f"Run {run} lacks labels in {counted(len(lacking), 'topic')}: the scores that "
-                    f"need them lie between two ends: {joined(lacking, 10)}."
+                    f"Run {run} lacks labels in {counted(len(lacking), 'topic')}: scores that "
+                    f"need them are ranges: {joined(lacking, 10)}."
                 )
 
 
@@ -188,7 +187,7 @@ def _with_questions(
         if lacking:
             raise SettingsError(
                 f"The nuggets of topic {topic} lack {quoted(lacking[0])}. Assign the nuggets that "
-                "'assay nuggets from-bank' makes of this bank."
+                "'assay nuggets from-bank' makes from this bank."
             )
         return questions_range(
             (
@@ -239,8 +238,8 @@ def read_labelled_answers(
     for path, each in zip(paths, found, strict=True):
         for one in cast("tuple[Any, ...]", each):
             if answers.setdefault((one.run, one.topic), one) is not one:
-                why = f"The answer of run {one.run} to this topic stands in two of the files."
-                cure = "Give each answer in one file only."
+                why = f"The answer of run {one.run} to this topic is in two of the files."
+                cure = "Give each answer in only one file."
                 faults.append(Fault(str(path), one.line, one.topic, why, cure))
     if faults:
         raise FormatError(faults)
@@ -270,7 +269,7 @@ def _lists(answers: Sequence[AssignedAnswer]) -> Iterator[str]:
             differ[one.topic] = None
     if differ:
         topics = counted(len(differ), "topic")
-        yield f"Runs were held to different nuggets in {topics}: {joined(differ, 10)}."
+        yield f"Runs were assessed by different nuggets in {topics}: {joined(differ, 10)}."
 
 
 def _unmapped(answers: Sequence[AssignedAnswer], aspects: Collection[str]) -> Iterator[str]:
@@ -287,6 +286,6 @@ def _unmapped(answers: Sequence[AssignedAnswer], aspects: Collection[str]) -> It
     topics = [topic for topic, count in loose.items() if count]
     if topics:
         yield (
-            f"Mapped to no sub-narrative, so that coverage does not see what they support: "
+            f"Mapped to no sub-narrative, so coverage ignores what they support: "
             f"{counted(sum(loose.values()), 'nugget')} (topics: {joined(topics, 10)})."
         )

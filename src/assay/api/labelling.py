@@ -100,7 +100,7 @@ def by_rule(label: Label, level: str) -> bool:
 
 
 _WORD = re.compile(r"\w")
-NOT_ASKED = "no label: it was not asked, as judging stopped before it"
+NOT_ASKED = "no label: it was not asked, because judging stopped before it"
 UNANSWERED = "no label: the labeller has nothing to say about it"
 
 
@@ -134,7 +134,7 @@ def _of_texts(task: PairTask, pair: Pair) -> list[str]:
     for name in FIELDS[task]:
         if name == GOLD:
             if not any(map(_WORD.search, pair.gold)):
-                found.append("there is no gold answer to go by")
+                found.append("there is no gold answer to compare with")
         elif not _WORD.search(pair.texts[name]):
             but = " but for marks" if pair.texts[name].strip() else ""
             found.append(f"the {name} is empty{but}")
@@ -234,13 +234,13 @@ def pair_job(
     of the file, SettingsError for what does not go together."""
     pairs = used(read_pairs(file, task), note)
     if output is not None and output.resolve() == file.resolve():
-        raise SettingsError(f"-o {output}: that is the file that is read. Name another one.")
+        raise SettingsError(f"-o {output}: that is the input file. Choose another name.")
     if output is not None:
         require_plain(output)
     options = LabellerOptions(prices=given_prices(labeller, price), fetching=fetching)
     who = make_labeller(labeller, folder=Path(), renderer=Renderer(), options=options)
     if budget is not None:
-        require_prices([who], "Give it: --price IN/OUT, in US dollars for a million tokens.")
+        require_prices([who], "Set it with --price IN/OUT, in US dollars per million tokens.")
     return PairJob(task, pairs, who)
 
 
@@ -285,7 +285,7 @@ def label(
     pairs = used(parsed, warn)
     who = _labeller_of(labeller, price_of(price))
     if budget_of(budget) is not None:
-        require_prices([who], "Give it: price=(IN, OUT), in US dollars for a million tokens.")
+        require_prices([who], "Set it with price=(IN, OUT), in US dollars per million tokens.")
     job = PairJob(kind, pairs, who)
     path = path_or_none(ledger, "ledger")
 
@@ -294,7 +294,7 @@ def label(
         progress_of(progress),
     )
     if tally.unanswered:
-        warn(f"{counted(tally.unanswered, 'pair')} got no answer from the labeller (None).")
+        warn(f"The labeller gave no answer (None) for {counted(tally.unanswered, 'pair')}.")
     return frame_of(labels)
 
 
@@ -320,8 +320,8 @@ def _rows(records: Any) -> Iterable[object]:
         return cast("Iterable[object]", records.to_dict("records"))
     if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
         raise SettingsError(
-            "The records are neither a frame nor a list of mappings such as "
-            '{"id": …, "claim": …, "passage": …}.'
+            'The records must be a frame or a list of mappings such as {"id": …, "claim": …, '
+            '"passage": …}.'
         )
     return records
 

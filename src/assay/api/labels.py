@@ -98,14 +98,14 @@ def faults_in_words(ledger: Ledger) -> str:
         return ""
     more = "; and more" if len(faults) > _NAMED else ""
     named = printable("; ".join(map(str, faults[:_NAMED])))
-    return f"{named}{more}. No score uses this ledger. 'assay labels verify' tells all of it."
+    return f"{named}{more}. No score uses this ledger. 'assay labels verify' lists every fault."
 
 
 def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) -> WhereUsed:
     """Where each label of a folder is used under its policy, of what people do not agree on too;
     nowhere, with a note, where the inputs cannot be read."""
     if ledger.size() > MANY:
-        note(f"more than {MANY:,} labels: the places they are used at are left out.")
+        note(f"more than {MANY:,} labels: the places that use them are left out.")
         return WhereUsed(())
     try:
         opened = open_folder().quick()
@@ -115,7 +115,7 @@ def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) ->
             for one in opened.parts.values()
         ]  # fmt: skip
     except AssayError as error:
-        note(f"the places that labels are used at are left out: {error}")
+        note(f"the places that use labels are left out: {error}")
         return WhereUsed(())
     return WhereUsed(used for one in results for used in one.used)
 
@@ -227,8 +227,8 @@ def label_differences(
         if len(several) > 1:
             exact = and_list([one.exact_name for one in several])
             raise SettingsError(
-                f"'{several[0].name}' labelled under {len(several)} settings: {exact}. Name one "
-                "of these. 'assay labels stats' has how many labels each gave."
+                f"'{several[0].name}' labelled with {len(several)} different settings: {exact}. "
+                "Name one of these. 'assay labels stats' shows how many labels each gave."
             )
     for label in ledger.labels(tasks):
         for side, who in zip(sides, named, strict=True):
@@ -266,7 +266,7 @@ def verified(folder: Path, told: ProgressCallback = no_progress) -> Verified:
         named = list(heads(opened.path / "out"))
         within = [*ledger.faults()]
         faults = [
-            LedgerFault(f"{relative_to(opened.path, path)}: is no manifest that Assay wrote")
+            LedgerFault(f"{relative_to(opened.path, path)}: is not a manifest written by Assay")
             for path in sorted((opened.path / "out").rglob(MANIFEST))
             if not read_manifest(path.parent)
         ]

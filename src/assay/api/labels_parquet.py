@@ -30,10 +30,10 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
     it is whole. Returns how many labels were written. Raises SettingsError where the folder holds
     something, or cannot be written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SettingsError(f"{folder} holds something already. Name a folder that is not there.")
+        raise SettingsError(f"{folder} is not empty. Name a new folder.")
     folder = folder.resolve()  # a link to a folder stays one
     if folder.is_mount():
-        raise SettingsError(f"{folder} is where a disk begins. Name a folder on it.")
+        raise SettingsError(f"{folder} is the root of a disk. Name a folder on it.")
     head, count = ledger.head(), 0
     part = folder.with_name(f".{folder.name}.part")
     rmtree(part, ignore_errors=True)  # of an export that was killed

@@ -45,8 +45,10 @@ def ledger_at(path: Path | None) -> Iterator[Ledger]:
                 raise
     except BaseException as error:
         if held:
-            error.add_note(f"{held} answers are kept in {folder / 'labels.sqlite'}: give that as "
-                           "the ledger to go on from there.")  # fmt: skip
+            error.add_note(
+                f"{held} answers are kept in {folder / 'labels.sqlite'}: use that ledger to "
+                "continue from there."
+            )  # fmt: skip
         raise
     finally:
         if not held:
@@ -71,7 +73,7 @@ def merge_ledgers(
     opened = Folder.open(folder)
     places = [place_named(text) for text in others]
     if any(_same(place, opened.ledger_place) for place in places):
-        raise SettingsError(f"{folder}: its own ledger is among those to be merged into it.")
+        raise SettingsError(f"{folder}: you named its own ledger among those to merge into it.")
     with ExitStack() as stack:
         sources = [stack.enter_context(Ledger.open(place, create=False)) for place in places]
         for source in sources:

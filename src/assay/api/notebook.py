@@ -35,7 +35,7 @@ def _parts(results: Results) -> Iterator[Markup]:
             yield Markup("<p>{}</p>").format(what)
     for text in results.stands_on_in_words:
         yield Markup("<p>{}</p>").format(text)
-    for text in results.warned("remarks has all."):
+    for text in results.warned("see remarks for all."):
         yield Markup("<p>Note: {}</p>").format(one_line(text))
 
 

@@ -62,8 +62,8 @@ def examine_nuggets(
     for table in tables:
         if table.topic in mine:
             note(
-                f"Topic {table.topic}: answers were held to different nuggets; those of the first "
-                "are looked at."
+                f"Topic {table.topic}: answers were assessed by different nuggets; those of the "
+                "first are used."
             )
             continue
         mine[table.topic] = table
@@ -109,9 +109,9 @@ def _of_topic(
         like = "" if overlap is None or best is None else table.nuggets[best].text
         proposal, why = "", ""
         if possibly == 0:
-            proposal, why = "drop", "no answer states it: it tells no run from another"
+            proposal, why = "drop", "no answer states it, so it does not distinguish runs"
         elif surely == len(values) and (values[:, column] == values[0, column]).all():
-            proposal, why = "drop", "every answer states it: it tells no run from another"
+            proposal, why = "drop", "every answer states it, so it does not distinguish runs"
         elif best is not None and best < column and overlap is not None and overlap >= SAME:
             proposal, why = "merge", f"the same answers state “{like}” (overlap {overlap:.2f})"
         yield NuggetDiagnosis(

@@ -35,11 +35,11 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
     inputs, settings = evaluation.inputs, evaluation.settings
     if others or not isinstance(inputs, TrecRagInputs) or not isinstance(settings, TrecRagSettings):
         raise SettingsError(
-            f"{opened.folder.path} is not a trec-rag evaluation, so that it has no nuggets."
+            f"{opened.folder.path} is not a trec-rag evaluation, so it has no nuggets."
         )
     if topic not in inputs.narratives:
         known = joined(inputs.topics, 20)
-        raise SettingsError(f"There is no narrative '{topic}'; there are {known}.")
+        raise SettingsError(f"There is no narrative '{topic}'; narratives: {known}.")
     with opened.folder.open_ledger() as ledger:
         ledger.checked()  # before anybody's label takes the place of another
         bank = Bank(inputs, settings, evaluation.book(ledger))
@@ -65,7 +65,7 @@ def from_file(path: Path) -> Edit:
     def edit(_text: str, read: Reader) -> Lines:
         text = "\n".join(read_text(path).sound().lines)
         if not text.strip():
-            raise SettingsError(f"{path} is empty. Delete the nuggets' lines alone to drop all.")
+            raise SettingsError(f"{path} is empty. To drop all nuggets, delete only their lines.")
         return read(text, file=str(path)).require()
 
     return edit

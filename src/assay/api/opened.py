@@ -117,8 +117,8 @@ class Opened:
         made.labellers()
         if not hosting.used:
             raise SettingsError(
-                f"{hosting.option} is for labellers of the kinds {', '.join(sorted(hosting.kinds))}"
-                ", and no task has one. Leave it out."
+                f"{hosting.option} is for labellers of the kinds "
+                f"{', '.join(sorted(hosting.kinds))}, and no task has one. Leave it out."
             )
         return made
 

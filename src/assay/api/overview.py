@@ -19,7 +19,7 @@ AGREEMENT_HEADING = ("leaderboard", "and", "τ-b", "ρ", "runs", "low", "high")
 def uncompared(count: int, of: int) -> str:
     """Why pairs of leaderboards are not compared."""
     which = "No two leaderboards have" if count == of else f"{count} of {of} pairs do not have"
-    return f"{which} two runs in common: a run counts as the same where its name is the same."
+    return f"{which} two runs in common: runs are the same if their names are the same."
 
 
 def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None = None) -> Page:
@@ -61,9 +61,9 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
         ),
         Part(
             "How the leaderboards agree",
-            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have. Low and "
-            "high: 95 % bootstrap of τ-b over the topics of which both have scores; ratings are "
-            "fitted anew to each draw of topics."
+            "Kendall’s τ-b and Spearman’s ρ over the runs on both leaderboards. Low and high: 95 "
+            "% bootstrap of τ-b over the topics for which both have scores; ratings are refitted "
+            "to each resample of topics."
             + (f" {uncompared(alone, len(results.agreements))}" if alone else ""),
             (Table("", AGREEMENT_HEADING, agreement),),
         ),
@@ -92,5 +92,5 @@ def _gaps(name: str, one: Result) -> Iterator[Gap]:
             yield Gap(gap.count, f"{gap.what} ({name})", gap.so, gap.grave)
     elif one.unlabelled.count:
         what = f"{one.unlabelled.what} have no usable label ({name})"
-        so = "“assay judge” asks for the labels that are missing, --retry-failed for failed ones."
+        so = "“assay judge” asks for missing labels, and for failed ones with --retry-failed."
         yield Gap(one.unlabelled.count, what, so)

@@ -32,6 +32,6 @@ def scores_in(given: Path) -> Path:
             return path
     raise SettingsError(
         f"{given}: there is no {_SCORES} in this folder. Give an evaluation folder or its out/ "
-        "('assay score FOLDER' writes it), a release (of several protocols, out/PROTOCOL or "
+        "('assay score FOLDER' writes it), a release (with several protocols, out/PROTOCOL or "
         "dossier/PROTOCOL), or a table."
     )

@@ -90,9 +90,9 @@ class LabelPlan:
 class Aim:
     """Plan until no run's interval is wider than this, e.g. .1."""
 
-    to_decide: Annotated[bool, Option("Until 9 of 10 pairs of runs have their order settled.")] = (
-        False
-    )
+    to_decide: Annotated[
+        bool, Option("Plan until the order of 9 of 10 pairs of runs is settled.")
+    ] = False
     width: Annotated[
         float | None, Option("Plan until no run's interval is wider than this, e.g. .1.")
     ] = None
@@ -142,9 +142,8 @@ def plan_labels(
         if (there := len(items.topics)) < LEAST_TOPICS:
             raise SettingsError(
                 f"{opened.folder.path}: {counted(there, 'topic')} {noun(there, 'is', 'are')} too "
-                "few for scores that people's labels correct: at least "
-                f"{LEAST_TOPICS} are needed. Have people label all of it: 'assay draw FOLDER --n "
-                f"{there}'."
+                f"few to correct scores with people's labels: at least {LEAST_TOPICS} are needed. "
+                f"Have people label all of it: 'assay draw FOLDER --n {there}'."
             )
         draws = [one for one in ledger.draws() if items.task in one.tasks]
         done = [one for one in draws if DrawProgress.of(opened.parts, ledger, one).is_whole]
@@ -172,11 +171,11 @@ def _by_items(
     value = alone if so_far is None else corrected.shrink(so_far, alone)[0]
     said = ~np.isnan(items.people)
     m = expectation(items, said)
-    basis = f"what people said of {counted(int(said.sum()), 'unit')}"
+    basis = f"people's labels of {counted(int(said.sum()), 'unit')}"
     if m is None:
         f = items.judge[0]
         m = agreement * f + (1.0 - agreement) * (1.0 - f)
-        basis = f"the guess that people say what the machine says of {agreement:.0%} of the units"
+        basis = f"the assumption that people agree with the machine on {agreement:.0%} of the units"
     price = _Price.of(ledger, items.task)
     seed = max((one.seed for one in draws), default=0) + 1
     sizes = [one.size for one in done]
@@ -214,7 +213,7 @@ def _by_items(
     if topic_count >= LEAST_TOPICS and not done:
         offers.append((topics, LEAST_TOPICS, topic_count))
     found, cheapest = _offered(offers, aim, value)
-    start = f"Expected from {basis}; runs are taken to differ as they do now."
+    start = f"Expected from {basis}; runs are assumed to differ as they do now."
     return LabelPlan(
         items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
         _command(opened, cheapest, items, seed),
@@ -259,8 +258,8 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
     runs = len(one.runs)
     if found is None or draw is None:
         raise SettingsError(
-            f"{measure}: its runs are estimated each by itself, so that nothing is known of pairs. "
-            "Plan for a measure that is a mean over topics, such as Accuracy: -m Accuracy."
+            f"{measure}: its runs are estimated separately, so nothing is known about pairs. Plan "
+            "for a measure that is a mean over topics, e.g. -m Accuracy."
         )
     total, before = len(draw.names), len(draw.chosen)
     per_topic = DrawProgress.of(opened.parts, ledger, draw).units / before
@@ -283,7 +282,7 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
         command = f"assay draw {_quoted(opened)} --n {cheapest.topics}{tasks} --seed {seed}"
     note = (
         f"Expected from how the {counted(before, 'topic')} of draw {draw.uid[:8]} vary; runs are "
-        "taken to differ as they do now. Labels that are there count where they are drawn again."
+        "assumed to differ as they do now. Existing labels count if they are drawn again."
     )
     settled = settled_pairs(corrected.rank_sets(found, level=aim.deciding).decided)
     return LabelPlan(
@@ -306,8 +305,8 @@ def _corrected(
             for why in board.refused.values():
                 raise SettingsError(f"{measure}: {why}")
     raise SettingsError(
-        f"{measure} is no sum over labels, so that only whole topics correct it, and what they buy "
-        "is known once a first draw of them is labelled: 'assay draw FOLDER --n 10'."
+        f"{measure} is not a sum over labels, so only whole topics correct it. What they gain is "
+        "known once a first draw of them is labelled: 'assay draw FOLDER --n 10'."
     )
 
 
@@ -318,13 +317,13 @@ def _notes(aim: Aim, pairs: int, settled: int, *, nothing_left: bool) -> Iterato
     """What is to be said of looking, and of what is settled."""
     if aim.looks > 1:
         yield (
-            f"Look {aim.looks} times at most, each time all of a draw is labelled: a pair is "
+            f"Look at most {aim.looks} times, each time when all of a draw is labelled: a pair is "
             f"settled at a level of {aim.deciding} ('assay trust --level {aim.deciding}')."
         )
     if pairs and settled == pairs:
         yield "The order of all pairs is settled: more labels change no rank."
     elif nothing_left:
-        yield "Everything that could be drawn is labelled: there is nothing left to buy."
+        yield "Everything that could be drawn is labelled: more labels can gain nothing."
 
 
 def _purchase(

@@ -70,7 +70,7 @@ def recalibrate(
     """Learn a map from a run of ``seen`` and write what it makes of the run ``apply_to`` to
     ``output``. Raises FormatError, and SettingsError for what does not go together."""
     if (apply_to is None) != (output is None):
-        raise SettingsError("--apply and -o go together.")
+        raise SettingsError("--apply and -o must be given together.")
     if output is not None:
         require_plain(output)
     # Folds are the same however the file is sorted.
@@ -82,14 +82,14 @@ def recalibrate(
     notes = remarks(fitted, p, correct)
     if apply_to is not None and output is not None:
         if apply_to.resolve() == output.resolve():
-            raise SettingsError("The run that is mended is not overwritten: give another -o.")
+            raise SettingsError("The input run is not overwritten: choose another -o.")
         more, topics = _apply(fitted, apply_to, output, bins)
         effects += more
         in_both = len({row.topic for row in rows if row.scored} & topics)
         if in_both:
             notes.append(
-                f"{in_both} of the {len(topics)} questions of {apply_to} are among those that the "
-                "map was learnt from: what it does there says little about others."
+                f"{in_both} of the {len(topics)} questions of {apply_to} were used for fitting: "
+                "the result on them says little about others."
             )
         write_run_manifest(
             output,
@@ -105,7 +105,7 @@ def _seen(path: Path, run: str | None, note: Note) -> tuple[ConfidenceRow, ...]:
     table = read_confidence(path).require()
     if run is None and len(table.runs) != 1:
         raise SettingsError(
-            f"{path} holds {len(table.runs)} runs: say which to learn from with --run "
+            f"{path} holds {len(table.runs)} runs: say which one to fit on with --run "
             f"({', '.join(map(printable, table.runs[:10]))})."
         )
     rows = table.rows if run is None else table.of(run)

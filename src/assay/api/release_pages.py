@@ -58,13 +58,13 @@ def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, li
     while True:
         said = [*page.lede, sealed]
         if left:
-            said.append(f"In the dossier's report alone: {joined(left, 10)}.")
+            said.append(f"Only in the dossier's report: {joined(left, 10)}.")
         public = replace(page, first=tuple(first), parts=tuple(remaining), lede=tuple(said),
                          out=f"dossier/{place}")  # fmt: skip
         size = len(html_of(public))
         goes = remaining or first  # corrected scores, which are in tables/ too, come last
         if size >= PAGE_BYTES and not goes:
-            note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB.")
+            note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB: too large.")
         if not goes or size < PAGE_BYTES:
             return public, left
         sizes = [len(html_of(replace(public, first=(), parts=(part,)))) for part in goes]
@@ -147,8 +147,8 @@ def team_page(
                 parts.append(table)
     part = Part(
         f"Topic by topic: {team}",
-        "Beside each topic the best, the median and the worst of all runs. A range hangs on labels "
-        "that are missing.",
+        "Each topic is shown with the best, the median and the worst of all runs. A value is a "
+        "range if it depends on labels that are missing.",
         tuple(parts),
     )
     boards = [

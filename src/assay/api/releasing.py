@@ -78,11 +78,13 @@ def release(
     its own. Asks nobody. Raises SettingsError where ``into`` holds something else.
     """
     if into.exists() and not into.is_dir():
-        raise SettingsError(f"{into} is no folder: give a new one.")
+        raise SettingsError(f"{into} is not a folder: choose a new one.")
     if into.exists() and any(into.iterdir()) and not (into / SUMS).is_file():
-        raise SettingsError(f"{into} holds files that are no release: give a new folder.")
+        raise SettingsError(f"{into} holds files that are not a release: choose a new folder.")
     if into.resolve().is_relative_to(opened.folder.out.resolve()):
-        raise SettingsError(f"{into} lies in out/, which is released: give a folder elsewhere.")
+        raise SettingsError(
+            f"{into} is inside out/, which is part of the release: choose a folder elsewhere."
+        )
     if figures:
         require_plots()
     named = dict(teams or {})
@@ -95,8 +97,8 @@ def release(
     corrected = () if trusted is None else (trust_part(trusted),)
     if results.missing:
         note(
-            f"{results.missing:,} {results.missing_what} have no usable label: what hangs on them "
-            f"is published as ranges. {results.cures}"
+            f"{results.missing:,} {results.missing_what} have no usable label, so values that "
+            f"depend on them are published as ranges. {results.cures}"
         )
     out = opened.folder.out
     seal = file_sha256(out / MANIFEST)
@@ -158,7 +160,10 @@ def release(
     writer.write("README.txt", readme(opened, results, into, writer.files, licence))
     writer.finish()
     if by_people:
-        note("dossier/ says who labelled what, and why: publish the rest without it.")
+        note(
+            "dossier/ says who labelled what, and why. If you do not want to publish that, "
+            "publish the rest without it."
+        )
     return Released(into, writer.files, seal, left_out)
 
 
@@ -309,7 +314,7 @@ def _tested(result: Result, board: Board, per_topic: Path, note: Note) -> Compar
     if result.evened is not None or len(runs) < 2:
         return None
     if any(score is None or score.missing for score in scores):
-        note(f"{board.title}: no letters by {measure}, as values are missing.")
+        note(f"{board.title}: no letters by {measure}, because values are missing.")
         return None
     if not any(measure in by_measure for by_measure in result.findings.per_topic.values()):
         return None

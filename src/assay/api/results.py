@@ -199,8 +199,8 @@ class Results:
     def cures(self) -> str:
         """What gives missing labels."""
         return (
-            "'assay judge' asks for missing ones, --retry-failed for failed ones; what people "
-            "disagree on they settle in 'assay ui'."
+            "'assay judge' asks for missing ones, --retry-failed for failed ones; if people "
+            "disagree, they settle it in 'assay ui'."
         )
 
     @property

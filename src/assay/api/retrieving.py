@@ -130,7 +130,7 @@ def search(
             # A model that answers yes or no can rerank pointwise; all else needs written replies.
             model = make_writer(spec, folder=Path(), options=options)
             if models.budget is not None:
-                require_prices([model], "Nothing here says it: leave the budget out.")
+                require_prices([model], "Nothing here has a known price: leave out the budget.")
             askers.append(Asker(ledger, model, models.progress, spending))
             return askers[-1]
 
@@ -188,13 +188,13 @@ def settings_for(
     for more passages than the format holds, and for options that do not go together."""
     wanted = (MAX_RANK if kind is RunFormat.PR else TREC_DEPTH) if k is None else k
     if wanted < 1:
-        raise SettingsError(f"k is {k}: a topic gets one passage at least.")
+        raise SettingsError(f"k is {k}, but a topic needs at least one passage.")
     if kind is RunFormat.PR and wanted > MAX_RANK:
         raise SettingsError(
-            f"A PR run holds at most {MAX_RANK} passages a question: --k {MAX_RANK}."
+            f"A PR run holds at most {MAX_RANK} passages per question: use --k {MAX_RANK}."
         )
     if (rerank is None) != (rerank_with is None):
-        raise SettingsError("--rerank and --rerank-with go together.")
+        raise SettingsError("--rerank and --rerank-with must be given together.")
     return RetrievalSettings(
         method=one_of(Method, method, "method"),
         k=wanted,
@@ -264,7 +264,7 @@ def retrieve(
         warn(said)
     if found.failed or found.missing:
         why = "; ".join(f"{count} × {what}" for what, count in found.faults.most_common(3))
-        said = f"{found.failed} replies could not be used, {found.missing} are missing"
+        said = f"{found.failed} replies are unusable, {found.missing} are missing"
         warn(f"{said}: {why}" if why else said)
     return found.frame()
 

@@ -126,7 +126,7 @@ def _remarks(answers: Sequence[GradedAnswer], rubric: Rubric) -> Iterator[str]:
         so = {
             "out": "left out of the scores",
             "zero": "counted as not satisfied",
-            "range": "scores lie between the worst and the best that they can be",
+            "range": "scores are ranges from the worst to the best possible value",
         }[rubric.failed]
         every = counted(len(criteria), "criterion", "criteria")
         yield f"Judging failed of {failed:,} of {every}: {so}."
@@ -140,7 +140,7 @@ def _remarks(answers: Sequence[GradedAnswer], rubric: Rubric) -> Iterator[str]:
     differ = [topic for topic, found in rubrics.items() if len(found) > 1]
     if differ:
         topics = counted(len(differ), "topic")
-        yield f"Runs were held to different rubrics in {topics}: {joined(differ, 10)}."
+        yield f"Runs were assessed by different rubrics in {topics}: {joined(differ, 10)}."
 
 
 def rubrics_of_nuggets(file: Path, note: Note) -> bytes:
@@ -148,7 +148,7 @@ def rubrics_of_nuggets(file: Path, note: Note) -> bytes:
     lists = used(read_nuggets(file), note)
     empty = [topic for topic, one in lists.items() if not rubric_of_nuggets(one.nuggets)]
     if empty:
-        note(f"No vital nugget, so that there is no criterion: {joined(empty, 10)}.")
+        note(f"No vital nugget, so no criterion: {joined(empty, 10)}.")
     return write_rubrics(
         {topic: (one.query, rubric_of_nuggets(one.nuggets)) for topic, one in lists.items()}
     )

@@ -103,8 +103,8 @@ class ScoredRuns(NamedTuple):
         so = "they count as 0" if self.topics == "qrels" else "they are left out of the mean"
         for run in self.strangers:
             yield (
-                f"Run {run} and {of} have no topic in common, so that its scores say nothing: one "
-                "of the two is of another collection, or its topics are written otherwise."
+                f"Run {run} and {of} have no topic in common, so its scores mean nothing: one of "
+                "them is from another collection, or its topic ids are written differently."
             )
         for run, scores in self.runs.items():
             if scores.missing:
@@ -114,8 +114,8 @@ class ScoredRuns(NamedTuple):
                 )
             if scores.unjudged:
                 yield (
-                    f"{of[0].upper()}{of[1:]} lack{'' if self.only is None else 's'} "
-                    f"{len(scores.unjudged)} of the topics of run {run}, they are not scored: "
+                    f"{of[0].upper()}{of[1:]} lack{('' if self.only is None else 's')} "
+                    f"{len(scores.unjudged)} of the topics of run {run}, so these are not scored: "
                     f"{joined(scores.unjudged, 10)}."
                 )
 
@@ -246,7 +246,7 @@ def _by_name(
 ) -> dict[str, RunScores]:
     """The scores by run; runs of one name get their files' names added, which ``note`` hears."""
     if len(set(files)) < len(files):
-        raise SettingsError("A run file is given twice: give each file once.")
+        raise SettingsError("A run file is given twice: give each file only once.")
     twice = {name for name in names if names.count(name) > 1}
     shown = [
         f"{name} ({printable(str(path))})" if name in twice else name
@@ -256,8 +256,8 @@ def _by_name(
         shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
     if twice:
         note(
-            f"Several files hold a run of the same name ({joined(sorted(twice), 5)}): "
-            "their paths are added to the names."
+            f"Several files hold a run of the same name ({joined(sorted(twice), 5)}), so their "
+            "paths are added to the names."
         )
     return dict(zip(shown, scores, strict=True))
 
@@ -269,8 +269,8 @@ def require_own_names(names: Sequence[str], files: Sequence[Path]) -> None:
         if name in seen:
             both = printable(f"{seen[name]} and {file}")
             raise SettingsError(
-                f"{both} are both runs named {printable(name)}: give each a name of its own in "
-                "the last column, and each file once."
+                f"{both} are both runs named {printable(name)}: give each its own name in the "
+                "last column, and give each file only once."
             )
         seen[name] = file
 

@@ -171,7 +171,7 @@ def designs(
     pilots = [one for one in tables if isinstance(one, ConfidenceMatrix)]
     if matrices and pilots:
         raise SettingsError(
-            f"Some files hold {score} of single topics, others confidences: give one kind."
+            f"Some files hold {score} of single topics, others confidences: give only one kind."
         )
     try:
         if pilots:
@@ -245,7 +245,8 @@ def _experiment(
     known = tuple((alpha, power) for alpha, power in powers if power is not None)
     if not known:
         raise SettingsError(
-            f"{printable(str(path))}: the residual variance is 0: all runs differ by the same on "
-            "every topic, so that any number of topics is enough. Is this a matrix of scores?"
+            f"{printable(str(path))}: the residual variance is 0, because runs differ by the same "
+            "amount on every topic. Any number of topics is then enough. Is this a matrix of "
+            "scores?"
         )
     return Experiment(path, matrix, residual_variance(matrix.scores), known)

@@ -63,19 +63,21 @@ def beside_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         elif a != b:
             causes.append(entry)
     changed = joined(causes, 10) if causes else "no input or setting: perhaps Python or a package"
-    return f"{counted(len(files), 'file')} not as before: {joined(files, 5)}. Changed: {changed}"
+    return (
+        f"{counted(len(files), 'file')} not as before: {joined(files, 5)}. What changed: {changed}"
+    )
 
 
 def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[str]:
     place = printable(shlex.quote(str(folder.path)))
     local = isinstance(folder.ledger_place, Path)
     if local and (count := later_labels(manifest, folder)):
-        came = f"{counted(count, 'label')} came to the ledger after it was written"
-        yield f"{came}. 'assay score {place}' takes in those that count for scores."
+        came = f"{counted(count, 'label')} added to the ledger after it was written"
+        yield f"{came}. 'assay score {place}' includes those that count for scores."
     if changed := changed_inputs(out, folder, _files(manifest, out, folder)):
         yield (
             f"{counted(len(changed), 'input file')} changed after it was written. 'assay evaluate "
-            f"{place}' judges what is new of it and scores anew."
+            f"{place}' judges what is new and scores again."
         )
 
 

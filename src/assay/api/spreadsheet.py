@@ -47,8 +47,8 @@ def export_sheet(
     if len(named) != 1:
         which_ones = f" --task {task} means {and_list(named)}." if named else ""
         raise SettingsError(
-            f"A sheet has the units of one task: name it with --task.{which_ones} Asked of people "
-            f"here: {and_list(sorted(asked))}."
+            f"A sheet holds the units of one task: name it with --task.{which_ones} Tasks asked "
+            f"of people here: {and_list(sorted(asked))}."
         )
     (about,) = (REGISTRY[name] for name in named)
     units = [name for name in about.unit.model_fields if name != "reason"]
@@ -69,16 +69,16 @@ def require_place(path: Path, *, sheet: bool) -> None:
     in which verdicts were filled in, or may have been: to write over it would lose them."""
     if not sheet and is_table(path):
         raise SettingsError(
-            f"{path}: labels are written as JSON Lines: name the file .jsonl. A table that people "
-            "fill in is --sheet with --task."
+            f"{path}: labels are written as JSON Lines, so name the file .jsonl. For a table that "
+            "people fill in, use --sheet with --task."
         )
     if not sheet or not path.is_file():  # a pipe would be waited for
         return
-    cure = "Name another file, or import it and delete it."
+    cure = "Choose another file name, or import this file and delete it."
     try:
         source = read_text(path)
     except FormatError:
-        raise SettingsError(f"{path} is there and cannot be read as a sheet. {cure}") from None
+        raise SettingsError(f"{path} exists and cannot be read as a sheet. {cure}") from None
     faults = FaultList(source.file)
     cells = read_cells(source.lines, faults, texts=True)
     said = [] if cells is None else [name for name in cells.names if name.startswith(VERDICT)]
@@ -101,7 +101,7 @@ def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator
     if which is Which.DRAWN:
         draws = [one for one in ledger.draws() if task in one.tasks]
         if not draws:
-            raise SettingsError(f"Nothing was drawn of {task}: 'assay draw' does.")
+            raise SettingsError(f"Nothing was drawn of {task}: draw with 'assay draw'.")
         for request, labelled in open_units(opened.parts, ledger, draws[-1]):
             if request.task.name == task and not labelled:
                 yield request

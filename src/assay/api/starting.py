@@ -22,8 +22,7 @@ def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]
     is not there yet; returns what was written. Nothing is overwritten. Raises SettingsError."""
     if (folder / "assay.toml").exists():
         raise SettingsError(
-            f"{folder / 'assay.toml'} is there already. 'assay status {folder}' says what comes "
-            "next."
+            f"{folder / 'assay.toml'} already exists. 'assay status {folder}' says what to do next."
         )
     found = registry.find_protocol(protocol)
     written = []

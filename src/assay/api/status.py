@@ -83,9 +83,7 @@ def status(path: Path) -> Stands:
         basis = read_manifest(folder.for_protocol(name).out).get("stands_on")
         if basis:
             rows.append((f"{name} stands on" if several else "stands on", str(basis)))
-    lacks = (
-        [f"{counted(ask, 'label')} to ask{', at least' if forecast.note else ''}"] if ask else []
-    )
+    lacks = [f"{'at least ' if forecast.note else ''}{counted(ask, 'label')} to ask"] if ask else []
     lacks += forecast.repeats
     lacks += [f"{counted(failed, 'label')} failed"] if failed else []
     following = _next(opened, place, ask, failed, bool(written), drawn)
@@ -118,7 +116,7 @@ def _results(opened: Opened, written: Mapping[str, Any]) -> str:
         return "none yet"
     said = [f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"]
     if since := later_labels(written, opened.folder):
-        said.append(f"{counted(since, 'label')} came since")
+        said.append(f"{counted(since, 'label')} added since")
     parts = opened.parts.values()
     changed = {one for of in parts for one in changed_inputs(of.folder.out, of.folder, of.files)}
     if changed:
@@ -146,29 +144,32 @@ def _next(
             yield label
         return
     if failed:
-        yield f"assay judge {place} --retry-failed", "ask again where replies were unusable"
+        yield f"assay judge {place} --retry-failed", "ask again for unusable replies"
     out = opened.folder.out
     if not written or not (out / REPORT).is_file():
-        yield f"assay report {place}", "scores and report from the labels there are"
+        yield f"assay report {place}", "write scores and a report from the existing labels"
         return
-    yield f"assay report {place}", "write them anew, after a change"
+    yield f"assay report {place}", "write them again after a change"
     if not drawn:
-        yield f"assay draw {place}", "draw at random what people check: it corrects the judge"
+        yield f"assay draw {place}", "draw a sample for people to check, to correct the judge"
         yield f"assay ui {place}", "people label in a browser"
     elif left:
         yield label
     else:
-        yield f"assay trust {place}", "scores as people would have given them, with intervals"
+        yield f"assay trust {place}", "scores corrected with people's labels, with intervals"
     section = opened.folder.config.gate
     baseline = opened.folder.path / (section.baseline or "baseline.json")
     if not baseline.exists():
         run = "" if section.run is not None else _which_run(out)
-        yield f"assay gate {place} --save {shlex.quote(str(baseline))}{run}", "a baseline for CI"
+        yield (
+            f"assay gate {place} --save {shlex.quote(str(baseline))}{run}",
+            "save a baseline for CI",
+        )
     elif section.baseline is None:
         named = f"assay gate {place} --baseline {shlex.quote(str(baseline))}"
-        yield named, "whether the run may go out"
+        yield named, "check whether the run may be released"
     else:
-        yield f"assay gate {place}", "whether the run may go out"
+        yield f"assay gate {place}", "check whether the run may be released"
 
 
 def _which_run(out: Path) -> str:

@@ -41,7 +41,7 @@ def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = (
         if not 0 < n <= len(names):
             raise SettingsError(
                 f"{folder}: {n} of {len(names)} topics cannot be drawn. Give --n from 1 to "
-                f"{len(names)}; an interval takes at least 3 (one of HMR 10), or all."
+                f"{len(names)}; an interval needs at least 3 (for HMR 10), or all."
             )
         drawn = draw_topics(len(names), n, seed)
         pi = (n / len(names),) * len(names)
@@ -77,14 +77,14 @@ def draw_units(
             if left and so_far.labelled:
                 raise SettingsError(
                     f"{folder}: {counted(left, 'unit')} of draw {one.uid[:8]} are not labelled "
-                    "yet. Label them before more are drawn: 'assay ui' has the queue."
+                    "yet. Label them in 'assay ui' before you draw more."
                 )
             if not left:
                 labelled.append(one)
         if any(one.seed == seed for one in before):
             raise SettingsError(
-                f"{folder}: a draw with --seed {seed} was made before, and each draw needs coins "
-                "of its own. Give another --seed."
+                f"{folder}: a draw with --seed {seed} already exists, and each draw needs its own "
+                "random numbers. Choose another --seed."
             )
         known = np.isin(items.units, [name for one in labelled for name in one.chosen])
         estimates = None
@@ -104,8 +104,9 @@ def draw_units(
         # of its own: with 20 that is one in 200.
         if n < min(LEAST_DRAWN, len(held)) or sum(chosen) < min(LEAST_LABELS, len(held)):
             raise SettingsError(
-                f"{folder}: each unit falls by its own coin, and an interval takes {LEAST_LABELS} "
-                f"labels. Give --n from {min(LEAST_DRAWN, len(held))}, and another --seed."
+                f"{folder}: each unit is drawn independently, and an interval needs "
+                f"{LEAST_LABELS} labels. Give --n from {min(LEAST_DRAWN, len(held))}, and another "
+                "--seed."
             )
         made = Draw(design, asked, n, seed, names, pi, chosen)
         new = ledger.add_draw(made)
@@ -133,7 +134,9 @@ def _tasks(opened: Opened, wanted: Sequence[str]) -> tuple[str, ...]:
     is. Raises SettingsError where the folder asks nothing under one."""
     known = [task.name for task in opened.tasks()]
     if not known:
-        raise SettingsError(f"{opened.folder.path} asks nobody anything: there is nothing to draw.")
+        raise SettingsError(
+            f"{opened.folder.path} asks nobody anything, so there is nothing to draw."
+        )
     meant = {
         name: [one for one in known if name in (one, one.rpartition(".")[2])] for name in wanted
     }
@@ -186,8 +189,8 @@ def _counts(text: str) -> Sequence[int]:
     found = _FORM.fullmatch(text.replace(" ", ""))
     if found is None:
         raise SettingsError(
-            f"'{text}' is not of the form 45/50,40/50: of 50 that people called right the "
-            "judge called 45 right, of 50 that they called wrong 40 wrong."
+            f"'{text}' is not of the form 45/50,40/50: of 50 that people called right, the judge "
+            "called 45 right; of 50 that they called wrong, 40 wrong."
         )
     return [*map(int, found.groups())]
 
@@ -225,8 +228,8 @@ def carried_over(
     if not found:
         which = and_list(list(measures or USUAL))
         raise SettingsError(
-            f"{folder}: {which} is no share of yes and no over all topics here, with every label "
-            "there: there is nothing to carry over to. -m names other measures."
+            f"{folder}: {which} is not a share of yes and no over all topics here with every "
+            "label present, so there is nothing to carry over to. Name other measures with -m."
         )
     return found
 

@@ -40,12 +40,12 @@ def undefined_resamples(found: Iterable[tuple[str, int]]) -> Iterator[str]:
     counts = [f"{name} {count:,}" for name, count in found if count]
     if counts:
         yield (
-            f"Low and high leave out those of {RESAMPLES:,} resamples in which the value is "
+            f"Low and high leave out the resamples (of {RESAMPLES:,}) in which the value is "
             f"undefined: {joined(counts, 12)}."
         )
 
 
 def no_interval(topics: int) -> str:
     """Why a value that is defined has no interval."""
-    why = "there is one topic only" if topics == 1 else "it is undefined in every resample"
+    why = "there is only one topic" if topics == 1 else "it is undefined in every resample"
     return f"no interval: {why}"

@@ -130,7 +130,9 @@ def _fix(
 ) -> list[Fix]:
     """Write the mended files. Raises SettingsError where one exists already."""
     if format_name not in (None, "trec-rag"):
-        raise SettingsError("--fix mends TREC RAG answers; leave --format out or say trec-rag.")
+        raise SettingsError(
+            "--fix only works for TREC RAG answers; leave out --format, or use --format trec-rag."
+        )
     texts = {}
     if topics is not None:
         texts = {one.id: one.text for one in read_topics(topics).value or ()}
@@ -143,7 +145,9 @@ def _fix(
             stem, dot, ending = name.rpartition(".")
             target = path.with_name(f"{stem}.fixed.{ending}" if dot else f"{name}.fixed")
             if target.exists():
-                raise SettingsError(f"{target} exists already. Move it away, then fix again.")
+                raise SettingsError(
+                    f"{target} already exists. Move it away, then run the command again."
+                )
             write_bytes(target, fixed.data)
         fixes.append(Fix(path, target, fixed.changes))
     return fixes

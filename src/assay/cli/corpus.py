@@ -138,8 +138,8 @@ def explain_command(
 ) -> None:
     """Show a page's source and its text side by side.
 
-    Source that is missing from the text appears between [- and -]. A table below shows what became
-    of the templates.
+    Source that is missing from the text appears between [- and -]. A table below shows what
+    happened to the templates.
     """
     found = corpora.explain(
         source, page, format=source_format, categories=categories, captions=captions

@@ -56,7 +56,7 @@ def draw_command(
             flag="--measure -m",
         ),
     ] = "",
-    seed: Annotated[int, seed_option("Seed of the draw; the same seed draws the same.")] = 1,
+    seed: Annotated[int, seed_option("Seed of the draw; the same seed gives the same draw.")] = 1,
 ) -> None:
     """Draw a random sample for people to label, so that scores can be corrected.
 

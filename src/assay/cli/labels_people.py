@@ -55,7 +55,7 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
         if one.beside is not None:
             labels = counted(one.beside.labels, "label")
             told.append(
-                f"Beside the machine: agreement {_known(one.beside.agreement)}, κ "
+                f"Compared with the machine: agreement {_known(one.beside.agreement)}, κ "
                 f"{_known(one.beside.kappa)} over {labels} by people."
             )
         if not one.why:

@@ -43,7 +43,8 @@ def retrieve_command(
         str | None, Option("Model that splits questions into simpler ones.", metavar="SPEC")
     ] = None,
     max_passage_chars: Annotated[
-        int | None, Option("PR runs: cut passages to their best part of this length.", least=1)
+        int | None,
+        Option("PR runs: shorten passages to their best part of this many characters.", least=1),
     ] = None,
     ledger_file: Annotated[
         Path | None,

@@ -29,7 +29,8 @@ def status_command(
 
 
 def _people(found: Stands) -> Iterator[Table | Paragraph]:
-    yield Table("", ("", ""), found.rows)
+    rows = ((name.replace("stands on", "based on"), said) for name, said in found.rows)
+    yield Table("", ("", ""), [*rows])
     for line in found.lacks:
         yield Paragraph(f"Missing: {line}")
     columns = ("command", "what it does")

@@ -48,7 +48,8 @@ def _people(found: Validated) -> Iterator[Text | str]:
         for change in fixed.changes:
             topic = f" [{change.topic}]" if change.topic else ""
             yield f"{fixed.file}:{change.line}{topic} fixed: {change.what}"
-        yield f"{fixed.file}: {f'mended in {fixed.fixed}' if fixed.fixed else 'nothing to mend'}"
+        said = f"corrected copy: {fixed.fixed}" if fixed.fixed else "nothing to fix"
+        yield f"{fixed.file}: {said}"
     for one in found.report.files:
         for place, (fault, *_) in group_faults(one.faults):
             warns = fault.severity != "error"

@@ -219,13 +219,13 @@ class AskingRun:
         known[name] = None
         if before is not None and len(known) <= _NAMES:
             self.progress.note(
-                f"{labeller.id.name}: the server's model was '{printable(before)}' and is "
-                f"'{printable(name)}' now. Its labels count all the same; the report says how many "
-                "are by which."
+                f"{labeller.id.name}: the server's model was '{printable(before)}' and is now "
+                f"'{printable(name)}'. Its labels still count; the report says how many are by "
+                "each."
             )
         elif len(known) > _NAMES and str(len(known)).rstrip("0") == "1":  # 10, 100, …
             self.progress.note(
-                f"{labeller.id.name}: the server has given its model {len(known):,} names so far."
+                f"{labeller.id.name}: the server has named {len(known):,} different models so far."
             )
 
     def _stop(self, error: LabellerUnreachable) -> None:
@@ -241,7 +241,7 @@ class AskingRun:
             raise KeyboardInterrupt
         self.stop = INTERRUPTED
         self.progress.note(
-            f"Stopping: answers under way have {_GRACE:g} s (Ctrl-C again to leave now)."
+            f"Stopping: questions in progress have {_GRACE:g} s left (Ctrl-C again to leave now)."
         )
         if self.leaving is not None:
             self.leaving.cancel()
@@ -315,11 +315,11 @@ class AskingRun:
 def _too_many_faults(
     labeller: Labeller, count: int, error: str, *, same: bool
 ) -> LabellerUnreachable:
-    came = "the same came of each" if same else "no answer came of any; the last"
+    came = "all gave the same error" if same else "none was answered; the last error"
     return LabellerUnreachable(
-        f"{labeller.id.name} was asked {count} questions in a row and {came}: "
-        f"{error}. They stay open, and the next run asks them. See to the cause first; where the "
-        "questions are at fault, raise give_up_after in [judging] of assay.toml (0: never stop)."
+        f"{labeller.id.name} was asked {count} questions in a row and {came}: {error}. They stay "
+        "open, and the next run asks them again. Fix the cause first; if the questions themselves "
+        "are the problem, raise give_up_after in [judging] of assay.toml (0: never stop)."
     )
 
 

@@ -61,7 +61,7 @@ def unexportable(plans: TitledPlans) -> dict[str, int]:
     others = [part for part in asked if not isinstance(unwrapped(part.labeller), OpenAILabeller)]
     if len(others) == len(asked):
         raise SettingsError(
-            "Batch files are for 'openai:' and 'anthropic:' labellers, and no task has one."
+            "Batch files only work with 'openai:' and 'anthropic:' labellers, and no task has one."
         )
     left_out: Counter[str] = Counter()
     for part in others:

@@ -256,7 +256,7 @@ def judge(
     budget of NaN, which would stop nothing.
     """
     if budget is not None and math.isnan(budget):
-        raise SettingsError(f"The budget is {budget!r}: give a number of US dollars.")
+        raise SettingsError(f"The budget is {budget!r}: it must be a number of US dollars.")
     wanted = [
         (part.labeller.id, task)
         for _, each in plans
@@ -301,7 +301,7 @@ def _execute_all(
             by = joined((f"{count:,} by {name}" for name, count in made.items() if count), 5)
             saved = f"{total.asked} labels of this run are kept ({by})" if by else "Nothing lost"
             raise type(run.unreachable)(
-                f"{run.unreachable}\n{saved}{_spent(total)}; run again to go on from here."
+                f"{run.unreachable}\n{saved}{_spent(total)}; run again to continue."
             )
     return total
 

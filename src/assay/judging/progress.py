@@ -134,7 +134,7 @@ def cache_savings(dollars: float) -> str:
 def unpriced_text(count: int) -> str:
     """A sentence that the cost of ``count`` answers is unknown."""
     whose = "1 answer" if count == 1 else f"{count:,} answers"
-    return f"The cost of {whose} is unknown (no price, no token counts, or a reply that was lost)."
+    return f"The cost of {whose} is unknown (no price, no token counts, or a lost reply)."
 
 
 def _number(value: object) -> float | None:

@@ -35,8 +35,8 @@ class Shard:
         match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", str(text).strip(), re.ASCII)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise SettingsError(
-                f"--shard {text!r} names no share. Write NUMBER/COUNT, such as 2/8 for the second "
-                "of eight."
+                f"--shard {text!r} is not valid. Write NUMBER/COUNT, e.g. 2/8 for the second of "
+                "eight."
             )
         return cls(int(match[1]), int(match[2]))
 

@@ -87,7 +87,7 @@ def read_replies(path: Path) -> list[BatchReply]:
             continue
         found = _reply(line)
         if isinstance(found, str):
-            cure = "Give the file of results as the server wrote it, not the file of questions."
+            cure = "Use the result file as the server wrote it, not the file of questions."
             if number == len(rows) > 1 and "not JSON" in found and not faults:
                 cure = "The file seems to be cut off: fetch it again, or remove its last line."
             faults.append(Fault(str(path), number, None, found, cure))
@@ -99,7 +99,7 @@ def read_replies(path: Path) -> list[BatchReply]:
 
 
 def _unreadable(path: Path, why: str) -> FormatError:
-    cure = "Give the name of a batch result file."
+    cure = "Use the name of a batch result file."
     return FormatError([Fault(str(path), 0, None, f"{why}.", cure)])
 
 
@@ -129,7 +129,7 @@ def _reply(line: bytes | dict[str, Any]) -> BatchReply | str:
     if isinstance(row.get("result"), dict):
         return _of_message(row["custom_id"], row["result"])
     if "response" not in row and "error" not in row:
-        return "There is neither 'response' nor 'error'."
+        return "There is no 'response' and no 'error'."
     response = row.get("response") or {}
     body = response.get("body") if isinstance(response, dict) else None
     status = response.get("status_code", 200) if isinstance(response, dict) else None

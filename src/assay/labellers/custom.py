@@ -132,8 +132,9 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
             loaded = import_module(module)
     except ImportError as error:
         raise SettingsError(
-            f"'{spec}' is no labeller of Assay's, and as module:attribute it cannot be imported: "
-            f"{error}. Python must find the module (install it, or set PYTHONPATH)."
+            f"'{spec}' is not a labeller known to Assay, and cannot be imported as "
+            f"module:attribute: {error}. Python must be able to find the module (install it, or "
+            "set PYTHONPATH)."
         ) from error
     try:
         target = getattr(loaded, attribute)
@@ -170,9 +171,9 @@ def labeller_from(spec: str, target: Any) -> Labeller:
         missing = [name for name in _NEEDED if not _has(made, name)]
         if missing and not callable(made):
             raise SettingsError(
-                f"'{spec}' is neither a function nor a labeller (it lacks {', '.join(missing)}). "
-                "Derive from assay.labellers.base.BaseLabeller, or give a function "
-                "(task, unit) -> verdict."
+                f"'{spec}' is neither a function nor a labeller (missing: {', '.join(missing)}). "
+                "Derive it from assay.labellers.base.BaseLabeller, or give a function (task, "
+                "unit) -> verdict."
             )
         labeller = FunctionLabeller(spec, made) if missing else GuardedLabeller(spec, made)
         # Read now, so that faults in them are reported before anything is planned.
@@ -189,17 +190,17 @@ def _made(spec: str, target: Any) -> Any:
             signature.bind()
         except TypeError as error:
             raise SettingsError(
-                f"The labeller '{spec}': its {what} needs arguments ({error}), and is made "
+                f"The labeller '{spec}': its {what} needs arguments ({error}), but Assay calls it "
                 "without any. Give them defaults, or name a function without arguments that "
-                "makes it and has the attribute makes_labeller = True."
+                "creates it and has the attribute makes_labeller = True."
             ) from error
     with errors_as(partial(_not_made, spec, what)):
         made = target()
     if inspect.iscoroutine(made):
         made.close()
         raise SettingsError(
-            f"The labeller '{spec}': its {what} is async. Write it without, and connect in "
-            "'__aenter__' or with the first 'label'."
+            f"The labeller '{spec}': its {what} is async. Write it as a normal function, and "
+            "connect in '__aenter__' or at the first 'label'."
         )
     return made
 
@@ -223,8 +224,8 @@ def _version(spec: str, function: Any) -> str:
     if named is not None:
         if isinstance(named, bool) or not isinstance(named, str | int | float):
             raise SettingsError(
-                f"The labeller '{spec}': its 'version' is {describe_value(named)}. "
-                "It must be a text."
+                f"The labeller '{spec}': its 'version' is {describe_value(named)}. It must be a "
+                "str."
             )
         return str(named)
     if isinstance(function, partial):
@@ -234,8 +235,9 @@ def _version(spec: str, function: Any) -> str:
     source = _source(function)
     if not source:
         raise SettingsError(
-            f"The labeller '{spec}': its source text cannot be found, which would tell when it "
-            "changes. Set its attribute 'version' to a text, and change it whenever its answers do."
+            f"The labeller '{spec}': its source code, which shows when it changes, cannot be "
+            "found. Set its attribute 'version' to a str, and change that whenever its answers "
+            "change."
         )
     return _digest(source)
 
@@ -275,16 +277,16 @@ def _digest(text: str) -> str:
 
 def _not_made(spec: str, what: str, error: BaseException) -> SettingsError:
     return SettingsError(
-        f"The labeller '{spec}' cannot be made: its {what} raised {error_text(error)}. "
-        "Correct it there."
+        f"The labeller '{spec}' cannot be created: its {what} raised {error_text(error)}. Fix it "
+        "there."
     )
 
 
 def _not_imported(spec: str, what: str, error: BaseException) -> SettingsError:
     if isinstance(error, SystemExit):
-        cure = "A module must not end the program when it is imported."
+        cure = "A module must not exit the program when it is imported."
     else:
-        cure = "Correct it there."
+        cure = "Fix it there."
     return SettingsError(
         f"'{spec}': {what} raised {error_text(error)} when it was imported. {cure}"
     )

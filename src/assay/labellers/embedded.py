@@ -164,8 +164,8 @@ class EmbeddedLabeller(LocalModelLabeller):
     def refusal(self, task: AnyTask) -> str | None:
         if task.decide is None:
             return (
-                f"The embedded labeller answers yes/no questions; {task.name} cannot be decided by "
-                "them. Use an 'openai:' labeller or 'rules'."
+                "The embedded labeller answers yes/no questions, which cannot decide "
+                f"{task.name}. Use an 'openai:' labeller or 'rules'."
             )
         source = self._renderer.probe_source(task)
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
@@ -175,23 +175,23 @@ class EmbeddedLabeller(LocalModelLabeller):
         missing = [key for key in keys if key not in self.thresholds and key not in chance]
         if missing and self._name in MODELS and not MODELS[self._name].judges:
             return (
-                f"{self._name} is at chance in judging and serves tests of the plumbing only. Use "
+                f"{self._name} judges no better than chance and only serves tests. Use "
                 f"'embedded:{DEFAULT_MODEL}'."
             )
         if missing:
             file = self._file.path if self._file else self._name
             return (
-                f"The model {self._name} has no threshold for {', '.join(missing)}, and without "
-                "one its yes means nothing. Fit them on human labels with python "
-                f"calibration/fit_embedded.py --shared FOLDER --model {file}, "
-                f"or use 'embedded:{DEFAULT_MODEL}'."
+                f"The model {self._name} has no threshold for {', '.join(missing)}, so its yes "
+                "has no meaning. Fit thresholds on human labels with python "
+                f"calibration/fit_embedded.py --shared FOLDER --model {file}, or use "
+                f"'embedded:{DEFAULT_MODEL}'."
             )
         expected = template_hash(task.template)
         if self._given is None and expected is not None and probe_hash(source) != expected:
             return (
-                f"The thresholds of {self._name} were fitted with another wording than that of "
-                f"{task.template}.probes.j2 in your prompts folder. Remove the file, or use an "
-                "'openai:' labeller, whose prompts can be reworded."
+                f"The thresholds of {self._name} were fitted with a different wording from "
+                f"{task.template}.probes.j2 in your prompts folder. Remove that file, or use an "
+                "'openai:' labeller, whose prompts you can reword."
             )
         return None
 

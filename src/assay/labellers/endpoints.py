@@ -48,15 +48,15 @@ _GATEWAY = (504, 524)  # a proxy did not wait for the reply
 _LONGEST_WAIT = 60.0  # most seconds between two attempts, even if Retry-After asks for more
 _FOREVER = 1e8  # seconds
 _KEY = (
-    "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY; for a server of "
-    "this machine that only a file names, ASSAY_<HOST>_API_KEY alone)."
+    "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY; for a server "
+    "on this machine that is named only in a file, just ASSAY_<HOST>_API_KEY)."
 )
 _CURES = {
     401: _KEY,
-    402: "The endpoint wants to be paid first: see to the account's credit, then run again.",
+    402: "The endpoint requires payment: check the account's credit, then run again.",
     403: _KEY,
     404: "Check the address (it should end in /v1) and the model's name.",
-    429: "The endpoint's rate limit or quota holds; run again later.",
+    429: "You have reached the endpoint's rate limit or quota; run again later.",
 }
 _sleep = asyncio.sleep  # replaced in tests
 
@@ -245,7 +245,7 @@ class Endpoints:
         notify(
             self.redact(
                 f"{self._name} at {endpoint.url}: {why}. {counted(self._waiting, 'question')} "
-                f"waiting; the next try is in {seconds:.0f} s{wanted}. Ctrl-C stops."
+                f"waiting; next try in {seconds:.0f} s{wanted}. Ctrl-C stops."
             )
         )
 
@@ -268,8 +268,8 @@ class Endpoints:
         if endpoint.rests and not endpoint.reported:
             endpoint.reported = True
             notify(
-                f"{self._name} at {endpoint.url} refuses what another address answers, and is left "
-                f"alone (a question tries it now and then): {why}"
+                f"{self._name} at {endpoint.url} refuses what another address answers, so it is "
+                f"set aside (and retried occasionally): {why}"
             )
 
     def _silent(self, endpoint: _Endpoint) -> None:
@@ -277,9 +277,9 @@ class Endpoints:
         if endpoint.silences == _SILENT:
             notify(
                 self.redact(
-                    f"{self._name} at {endpoint.url} is silent: {_SILENT} questions had no reply "
-                    f"within {self._timeout:g} s (timeout in [judging]). They are asked again; "
-                    "Ctrl-C stops."
+                    f"{self._name} at {endpoint.url} does not respond: {_SILENT} questions had no "
+                    f"reply within {self._timeout:g} s (timeout in [judging]). They are asked "
+                    "again; Ctrl-C stops."
                 )
             )
 
@@ -305,12 +305,12 @@ class Endpoints:
         if spent:
             seconds = min(spent, _LONGEST_WAIT)
             endpoint.pace.pause(seconds)
-            self._tell_of_waiting(endpoint, spent, seconds, "nothing is left of its rate limit")
+            self._tell_of_waiting(endpoint, spent, seconds, "its rate limit is used up")
         if reply.status == 200:
             pieces = is_stream(reply.headers)
             parsed = joined_reply(reply.body) if pieces else json_object(reply.body)
             if parsed is None:
-                what = "a reply that broke off" if pieces else "a body that is no JSON object"
+                what = "an incomplete reply" if pieces else "a body that is not a JSON object"
                 return _Retry(f"HTTP 200 with {what}", None, lost=True)
             if pieces and not parsed.get("usage"):
                 self.form.stream = False  # token counts are worth more than partial replies
@@ -321,7 +321,7 @@ class Endpoints:
                     check(parsed)
                 except ValueError as error:
                     return _Retry(
-                        f"HTTP 200, and the reply cannot be used: {error}", None, lost=True
+                        f"HTTP 200, but the reply cannot be used: {error}", None, lost=True
                     )
                 endpoint.answered += 1
                 endpoint.works()

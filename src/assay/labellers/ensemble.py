@@ -165,7 +165,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         whole = sum(self._weights) * self.samples
         held = sum(weight for _, weight in votes)
         if held * 2 <= whole:
-            why = f"only {len(votes)} of {len(ballots)} votes can be used"
+            why = f"only {len(votes)} of {len(ballots)} votes are usable"
             return Outcome(Status.FAILED, error=why, detail=detail)
         verdict = join(request.task, votes, self.rule)
         problem = request.task.check(request.unit, verdict)
@@ -189,11 +189,11 @@ def _check(weights: Sequence[float], members: int, rule: Rule) -> None:
     """Check the weights now: unusable ones would fail only after all votes were paid for."""
     if len(weights) != members:
         raise ValueError(
-            f"an ensemble needs a weight for each member: there are {members} members and "
+            f"an ensemble needs one weight per member: there are {members} members and "
             f"{len(weights)} weights"
         )
     if not all(weight > 0 for weight in weights) or not math.isfinite(sum(weights)):
-        raise ValueError("an ensemble needs a positive weight for each member, a finite number")
+        raise ValueError("an ensemble needs a positive, finite weight for each member")
     if rule is not Rule.WEIGHTED:
         raise ValueError(
             f"the rule '{rule.value}' counts every member alike and takes no weights; leave them "

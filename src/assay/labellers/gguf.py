@@ -189,8 +189,8 @@ class GgufEngine:
         except Exception as error:
             self.close()
             raise SettingsError(
-                f"The model {path} cannot be loaded by llama.cpp ({error}). Check that the file is "
-                "whole, and that there is memory for it."
+                f"llama.cpp cannot load the model {path} ({error}). Check that the file is "
+                "complete, and that there is enough memory for it."
             ) from error
 
     def close(self) -> None:
@@ -265,8 +265,8 @@ class GgufEngine:
         if fault:
             if isinstance(fault, dict) and fault.get("type") == "exceed_context_size_error":
                 raise EngineFailure(
-                    f"the prompt has {fault.get('n_prompt_tokens')} tokens and the model's context "
-                    f"is {self.context}: nothing is cut off in silence"
+                    f"the prompt has {fault.get('n_prompt_tokens')} tokens, but the model's "
+                    f"context is {self.context}; Assay does not cut prompts"
                 )
             why = fault.get("message") if isinstance(fault, dict) else fault
             raise EngineFailure(f"llama.cpp refused the prompt: {why}")

@@ -51,7 +51,7 @@ class _HeaderBytes:
     def raw(self, count: int) -> bytes:
         data = self.stream.read(count)
         if len(data) != count:
-            raise ValueError("the file ends within its header")
+            raise ValueError("the file ends inside its header")
         return data
 
     def scalar(self, code: str) -> Any:
@@ -60,7 +60,7 @@ class _HeaderBytes:
     def text(self) -> str:
         length = self.scalar("Q")
         if length > _MAX_STRING:
-            raise ValueError("a text in the header is too long to be true")
+            raise ValueError("a text in the header is implausibly long")
         return self.raw(length).decode("utf-8", "replace")
 
     def value(self, kind: int) -> Any:
@@ -89,7 +89,7 @@ def read_header(path: Path) -> GgufHeader:
         raise SettingsError(f"The model file {path} cannot be read: {error.strerror}.") from error
     except (ValueError, struct.error, MemoryError, OverflowError) as error:
         raise SettingsError(
-            f"The file {path} is not a GGUF model file that can be used ({error})."
+            f"The file {path} is not a usable GGUF model file ({error})."
         ) from error
     tokens: list[str] = meta.get("tokenizer.ggml.tokens", [])
     types: list[int] = meta.get("tokenizer.ggml.token_type", [])

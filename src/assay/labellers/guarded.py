@@ -26,7 +26,7 @@ _HERE = Path(__file__).parent
 
 
 _PROMISED: Mapping[str, tuple[tuple[type, ...], str]] = {
-    "refusal": ((str, type(None)), "a text or None"),
+    "refusal": ((str, type(None)), "a str or None"),
     "rendered": ((bytes,), "bytes"),
     "preview": ((tuple, list), "a tuple of messages with role and content"),
     "estimate": ((Estimate,), "an Estimate"),
@@ -117,14 +117,13 @@ class GuardedLabeller(ForwardingLabeller):
 
     def _wrong(self, name: str, what: str, returned: Any) -> SettingsError:
         return SettingsError(
-            f"The labeller '{self._spec}': its '{name}' returned {describe_value(returned)}. "
-            f"It must return {what}."
+            f"The labeller '{self._spec}': its '{name}' returned {describe_value(returned)}. It "
+            f"must return {what}."
         )
 
     def _raised(self, name: str, error: BaseException) -> SettingsError:
         return SettingsError(
-            f"The labeller '{self._spec}': its '{name}' raised {error_text(error)}. "
-            "Correct it there."
+            f"The labeller '{self._spec}': its '{name}' raised {error_text(error)}. Fix it there."
         )
 
 
@@ -138,7 +137,7 @@ def checked_concurrency(spec: str, number: Any) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise SettingsError(
             f"The labeller '{spec}': its 'concurrency' is {describe_value(number)}. It must be a "
-            "whole number of 1 or more."
+            "whole number of at least 1."
         )
     return number
 
@@ -146,11 +145,11 @@ def checked_concurrency(spec: str, number: Any) -> int:
 def _checked_id(spec: str, found: Any) -> LabellerId:
     """The id with its params as the ledger returns them (tuples become lists)."""
     where = f"The labeller '{spec}': its 'id'"
-    cure = 'Give LabellerId("my-name", "custom", {…}), with params of plain JSON.'
+    cure = 'Set it to LabellerId("my-name", "custom", {…}), with params of plain JSON.'
     if not isinstance(found, LabellerId):
-        raise SettingsError(f"{where} is {describe_value(found)}, no LabellerId. {cure}")
+        raise SettingsError(f"{where} is {describe_value(found)}, not a LabellerId. {cure}")
     if not all(isinstance(part, str) and part for part in (found.name, found.kind)):
-        raise SettingsError(f"{where} has a name or kind that is no text, or empty. {cure}")
+        raise SettingsError(f"{where} has a name or kind that is empty or not a str. {cure}")
     if not isinstance(found.params, Mapping):
         raise SettingsError(f"{where} has params that are {describe_value(found.params)}. {cure}")
     try:
@@ -167,23 +166,25 @@ def _fault(outcome: Outcome, task: AnyTask) -> str | None:
     """What is wrong with an outcome, and the cure; None if nothing is."""
     failed = outcome.status is Status.FAILED
     if not isinstance(outcome.status, Status):
-        return f"the status {describe_value(outcome.status)}. Give Status.OK or Status.FAILED."
+        return (
+            f"the status {describe_value(outcome.status)}. It must be Status.OK or Status.FAILED."
+        )
     if failed and outcome.verdict is not None:
-        return "a failed Outcome with a verdict. Leave the verdict out, or give Status.OK."
+        return "a failed Outcome with a verdict. Leave the verdict out, or use Status.OK."
     if failed and not (isinstance(outcome.error, str) and outcome.error):
-        return "a failed Outcome without an error. Give 'error', a text that says why."
+        return "a failed Outcome without an error. Set 'error' to a str that says why."
     if not failed and outcome.verdict is None:
         return (
-            "an Outcome with status OK and no verdict. Give a verdict, or Status.FAILED and "
-            "'error', or None in place of the Outcome where there is nothing to say."
+            "an Outcome with status OK and no verdict. Set a verdict; or use Status.FAILED and "
+            "'error'; or return None instead of the Outcome if there is nothing to say."
         )
     if not failed and not isinstance(outcome.verdict, task.verdict):
         return (
-            f"the verdict {describe_value(outcome.verdict)} for {task.name}, no "
+            f"the verdict {describe_value(outcome.verdict)} for {task.name}, which is not a "
             f"{task.verdict.__name__}. Make it with request.task.verdict(…)."
         )
     if not isinstance(outcome.error, str | None):
-        return f"the error {describe_value(outcome.error)}. It must be a text or None."
+        return f"the error {describe_value(outcome.error)}. It must be a str or None."
     for name, number, kind in (
         ("tokens_in", outcome.tokens_in, int),
         ("tokens_out", outcome.tokens_out, int),
@@ -193,7 +194,7 @@ def _fault(outcome: Outcome, task: AnyTask) -> str | None:
         if number is not None and not (
             isinstance(number, kind) and math.isfinite(number) and number >= 0
         ):
-            return f"{name} = {describe_value(number)}. Give a number of 0 or more, or None."
+            return f"{name} = {describe_value(number)}. It must be a number of at least 0, or None."
     if not isinstance(outcome.detail, Mapping):
         return f"the detail {describe_value(outcome.detail)}. It must be a dict of plain JSON."
     try:

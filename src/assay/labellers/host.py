@@ -127,9 +127,10 @@ class Host:
                 labeller = for_task(labeller, REGISTRY[recipe.task])
             if labeller_digest(labeller.id) != recipe.identity:
                 raise SettingsError(
-                    f"{labeller.id.name} is another labeller where it is to answer (on "
-                    f"{platform.node()}) than where the questions are planned: have the same "
-                    "Assay, the same model and, if it is calibrated, the evaluation folder at both."
+                    f"{labeller.id.name} differs between the machine that answers "
+                    f"({platform.node()}) and the machine that plans the questions. Install the "
+                    "same Assay and the same model on both and, if it is calibrated, copy the "
+                    "evaluation folder to both."
                 )
             self._labeller = await self._open.enter_async_context(labeller)
         return self._labeller

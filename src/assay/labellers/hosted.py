@@ -222,11 +222,11 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             await asyncio.sleep(patience)
             room = self._hosting.room()
             if not loop.seats and loop.coming:
-                notify(f"{spec} has no room to answer in yet. {room}".rstrip())
+                notify(f"{spec} has no free resources to answer yet. {room}".rstrip())
             elif (
                 patience == _SILENCE and before == loop.answered and any(s.busy for s in loop.seats)
             ):
-                notify(f"{spec} has been silent for {_SILENCE / 60:g} minutes. {room}".rstrip())
+                notify(f"{spec} has not responded for {_SILENCE / 60:g} minutes. {room}".rstrip())
             patience = _SILENCE
 
     async def _ask(self, seat: _Seat, block: Sequence[_Waiting]) -> None:

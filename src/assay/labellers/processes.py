@@ -78,7 +78,7 @@ class _Process:
                 self._end()
         raise LabellerUnreachable(
             f"The process that answers for {self._recipe.spec} died {_TRIES} times in a row (out "
-            "of memory?). Give fewer --workers."
+            "of memory?). Use fewer --workers."
         )
 
     def _ask(self, block: bytes) -> bytes:

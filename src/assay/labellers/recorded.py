@@ -80,7 +80,7 @@ class RecordedLabeller(BaseLabeller):
         if os.path.exists(self._path) and not os.path.isfile(
             self._path
         ):  # reading a pipe may never end
-            raise SettingsError(f"The recorded labels {self._path} are no file.")
+            raise SettingsError(f"The recorded labels {self._path} are not a file.")
         source = read_text(self._path)
         faults = FaultList(source.file, source.faults)
         rows: dict[tuple[str, str], Mapping[str, Any]] = {}
@@ -92,7 +92,7 @@ class RecordedLabeller(BaseLabeller):
                 faults.error(number, problem, cure)
                 continue
             if secret is not None:
-                faults.error(number, "The 'labeller' holds a secret.", secret_message(secret))
+                faults.error(number, "The 'labeller' contains a secret.", secret_message(secret))
                 continue
             who = row.get("labeller")
             name = who.get("name") if isinstance(who, dict) else who
@@ -106,8 +106,8 @@ class RecordedLabeller(BaseLabeller):
         Parsed(rows, faults.done()).require()
         if by_people and not rows:
             raise SettingsError(
-                f"The recorded labels {self._path} are people's, and a recorded labeller stands "
-                "for a machine. 'assay labels import' takes people's labels."
+                f"The recorded labels {self._path} are people's, but a recorded labeller stands "
+                "for a machine. Import people's labels with 'assay labels import'."
             )
         return rows
 
@@ -117,7 +117,7 @@ def _problem(row: Mapping[str, Any]) -> str | None:
     if not isinstance(row.get("task"), str):
         return "There is no 'task'."
     if not isinstance(row.get("unit"), dict) and not isinstance(row.get("unit_hash"), str):
-        return "There is neither 'unit' nor 'unit_hash'."
+        return "There is no 'unit' and no 'unit_hash'."
     if not isinstance(row.get("verdict"), dict) and row.get("status") != Status.FAILED.value:
         return "There is no 'verdict'."
     return None

@@ -41,7 +41,7 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
     The last of several fitting objects counts, as models correct themselves.
     """
     text = _without_thoughts(reply) if "<" in reply else reply
-    problem = "the reply holds no JSON object"
+    problem = "the reply contains no JSON object"
     candidates = list(islice(_objects(text), _MOST_CANDIDATES))
     if not candidates and task.plain is not None:
         verdict: Verdict | None = task.plain(unit, text)  # by the task's own rule

@@ -86,9 +86,9 @@ class RulesLabeller(BaseLabeller):
         if task.name in (ANSWER.name, EVERY_ANSWER.name, DIALOGUE_ACT.name):
             return None
         return (
-            f"'rules' can only match gold answers ({ANSWER.name}, {EVERY_ANSWER.name}) and spot "
-            f"refusals ({DIALOGUE_ACT.name}); it cannot do {task.name}. Use 'embedded' or "
-            "'openai:MODEL@URL' for that task in [labellers]."
+            f"'rules' can only match gold answers ({ANSWER.name}, {EVERY_ANSWER.name}) and detect "
+            f"refusals ({DIALOGUE_ACT.name}); it cannot do {task.name}. For that task, use "
+            "'embedded' or 'openai:MODEL@URL' in [labellers]."
         )
 
     async def label(self, request: Request) -> Outcome:

@@ -140,8 +140,8 @@ def make_labeller(
         made = RulesLabeller()
     elif kind == "human" and rest:
         raise SettingsError(
-            f"'{spec}': people label in 'assay ui', or their labels come in through 'assay labels "
-            "import'; they count before any machine's. Where no machine is to be asked, name an "
+            f"'{spec}': people label in 'assay ui', or their labels are imported with 'assay "
+            "labels import'; they override any machine's. If no machine should be asked, name an "
             "empty file: recorded:none.jsonl."
         )
     else:
@@ -149,7 +149,7 @@ def make_labeller(
 
         made = custom_labeller(spec.strip(), named=options.named)
     if made is None:
-        raise SettingsError(f"'{spec}' is no labeller. Use one of: {SPEC_HELP}.")
+        raise SettingsError(f"'{spec}' is not a labeller. Use one of: {SPEC_HELP}.")
     return made
 
 
@@ -164,8 +164,8 @@ def reject_keys(what: str, *parts: str) -> None:
     """Raise SettingsError if ``parts`` of ``what`` contain a key, without repeating it."""
     if any(map(looks_secret, parts)):
         raise SettingsError(
-            f"{what} holds what looks like a key: it would stand in the ledger, in "
-            f"reports and logs. Take it out, and put it into {KEYS}."
+            f"{what} contains what looks like a key, which would appear in the ledger, in reports "
+            f"and in logs. Take it out, and put it into {KEYS}."
         )
 
 
@@ -181,8 +181,8 @@ def openai_settings(
     model, *urls = re.split(r"@(?=https?://)", rest, flags=re.IGNORECASE)
     if USER_AND_PASSWORD.search(model):
         raise SettingsError(
-            "What follows 'openai:' looks like a user name and a password before a host: they "
-            "would stand in files and logs. Write openai:MODEL@https://HOST/v1, and put the key "
+            "What follows 'openai:' looks like a user name and a password before a host, which "
+            "would appear in files and logs. Write openai:MODEL@https://HOST/v1, and put the key "
             f"into {KEYS}."
         )
     named = options.named or not urls

@@ -109,8 +109,8 @@ class EngineTransport:
             from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
         except ImportError as error:
             raise PrerequisiteError(
-                f"vllm:{self._model} needs vLLM where it runs: pip install vllm ({error}). A "
-                "server of it elsewhere is openai:MODEL@http://HOST:8000/v1."
+                f"vllm:{self._model} needs vLLM on the machine where it runs: pip install vllm "
+                f"({error}). For a vLLM server elsewhere, use openai:MODEL@http://HOST:8000/v1."
             ) from error
         arguments = {"enable_prefix_caching": True, **self._arguments}
         self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(model=self._model, **arguments))

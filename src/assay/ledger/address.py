@@ -63,10 +63,12 @@ class Address:
         secret = unquote(password) or in_query
         schema, number = given.pop("schema", "assay"), given.pop("partitions", "0")
         if not _NAME.fullmatch(schema):
-            raise SettingsError("schema= in the ledger's URL is no name of lower-case letters, "
-                                "digits and _, 50 at most.")  # fmt: skip
+            raise SettingsError(
+                "schema= in the ledger's URL must be a name of at most 50 lower-case letters, "
+                "digits and _."
+            )  # fmt: skip
         if not number.isdecimal() or int(number) > _MOST:
-            raise SettingsError(f"partitions= in the ledger's URL is no number up to {_MOST}.")
+            raise SettingsError(f"partitions= in the ledger's URL must be a number up to {_MOST}.")
         netloc = f"{user}{at}{hosts}"
         named = "" if schema == "assay" else f"?schema={schema}"
         name = f"postgresql://{netloc}{parts.path}{named}"
@@ -91,8 +93,8 @@ def without_password(text: str) -> str:
     where = Address.of(text)
     if where.password is not None or "sslpassword" in where.settings:
         raise SettingsError(
-            f"{where.name}: take the password out of the URL. Give it by PGPASSWORD, or by a line "
-            "in ~/.pgpass, which only you can read."
+            f"{where.name}: take the password out of the URL. Put it into PGPASSWORD, or into a "
+            "line of ~/.pgpass that only you can read."
         )
     return text
 

@@ -44,7 +44,7 @@ def links(
     columns as they are stored, of which the ``rest`` are tokens_in, tokens_out, cost, seconds and
     detail. Raises TypeError where one is no label."""
     if not all(map(_INFINITE.isdisjoint, rest)):
-        raise TypeError("a label holds no infinite number")
+        raise TypeError("a label cannot hold an infinite number")
     rows = zip(numbers, letters(uids), letters(keys), errors, *rest, strict=True)
     return list(map(orjson.dumps, rows))
 

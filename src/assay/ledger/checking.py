@@ -21,13 +21,13 @@ from assay.model.progress import ProgressCallback, fraction_done, no_progress
 from assay.tasks.base import canonical, unit_hash
 
 MEND = (
-    "Take the ledger from a backup; or export the labels, take the lines concerned out and "
+    "Restore the ledger from a backup. Or export the labels, remove the lines concerned, and "
     "import the rest into a new ledger."
 )
-CURE = f"{MEND} 'assay labels verify FOLDER' names all that was changed."
+CURE = f"{MEND} 'assay labels verify FOLDER' lists everything that was changed."
 GONE = (
-    "Take the ledger from a backup; or, where this is the ledger to go on with, move what the "
-    "other gave (out/) away first."
+    "Restore the ledger from a backup. Or, if you want to continue with this ledger, first move "
+    "away the out/ that the other one produced."
 )
 K = TypeVar("K")
 V = TypeVar("V")
@@ -55,7 +55,7 @@ _UNITS = (
 _COUNT_UNITS = "SELECT count(*) FROM units WHERE id > ? AND id <= ?"
 _UNNUMBERED = "SELECT uid FROM labels WHERE id < 1"
 _UNNUMBERED_UNITS = "SELECT count(*) FROM units WHERE id < 1"
-_FOREIGN = "it was put in by other means than Assay's"
+_FOREIGN = "it was not added by Assay"
 _BESIDE = "its key, error, tokens, cost, seconds or detail were changed"
 
 
@@ -122,7 +122,7 @@ class Inspection:
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
-            yield (), [LedgerFault(f"cannot be read on: {error}")]
+            yield (), [LedgerFault(f"cannot be read any further: {error}")]
 
 
 def _unnumbered(db: Database) -> Iterator[LedgerFault]:
@@ -130,7 +130,7 @@ def _unnumbered(db: Database) -> Iterator[LedgerFault]:
     for (uid,) in db.execute(_UNNUMBERED):
         yield LedgerFault(_FOREIGN, unpacked(uid) if uid is not None else None)
     if db.execute(_UNNUMBERED_UNITS).fetchone()[0]:
-        yield LedgerFault("a unit was put in by other means than Assay's")
+        yield LedgerFault("a unit was not added by Assay")
 
 
 def _labels(
@@ -167,7 +167,7 @@ def _labels(
         new = {unit for unit in columns[_UNIT] if unit > highest}
         count, highest = count + len(new), max(new, default=highest)
     if last < newest or digest != as_stored:
-        yield (), [LedgerFault("labels were changed while they were looked at")]
+        yield (), [LedgerFault("labels were changed during the check")]
     if count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
         for some in _checked(db, _UNITS, after.unit, until.unit, partial(told, "texts checked")):
             numbers, hashes, tasks, contents = zip(*some, strict=True)
@@ -200,9 +200,9 @@ def _wrong(
     elif row[1] is None:  # a row that is cut off
         return LedgerFault(f"label number {row[0]} is damaged")
     elif row[3] is None or row[5] is None or row[7] not in who:
-        why = "its task, its text or its labeller is not there"
+        why = "its task, text or labeller is missing"
     else:
-        why = "what it says, of what, by whom or when was changed"
+        why = "its verdict, subject, labeller or time was changed"
     return None if why is None else LedgerFault(why, unpacked(row[1]))
 
 
@@ -215,7 +215,7 @@ def _unlinked(row: tuple[Any, ...], last: int, digest: bytes | None) -> str | No
     if stored is None:
         return _FOREIGN
     if row[0] != last + 1:
-        return f"{row[0] - last - 1} labels before it are gone"
+        return f"{row[0] - last - 1} labels before it are missing"
     return f"{_BESIDE}, or the label before it"
 
 

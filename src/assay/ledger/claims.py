@@ -23,12 +23,12 @@ from assay.model.wording import printable
 _LONGEST = 400
 _RETRY_AFTER = 0.01  # seconds
 _WAIT = (
-    "Wait until it is done, or stop it, and run again: what it was told is kept and not asked "
-    "again."
+    "Wait until it is done, or stop it, and run again: answers it received are kept and not asked "
+    "for again."
 )
 _APART = (
-    "A ledger in a file is for the processes of one machine: several on a shared disk would "
-    "destroy it. Give each a ledger of its own (ASSAY_LEDGER=FILE) and bring the labels together "
+    "A ledger file can only be used by processes of one machine: several machines on a shared "
+    "disk would corrupt it. Give each its own ledger (ASSAY_LEDGER=FILE) and combine the labels "
     "with 'assay labels merge', or keep the ledger on PostgreSQL."
 )
 
@@ -89,8 +89,8 @@ def _sign(file: int, path: Path, text: str) -> None:
             path.unlink()
         os.close(file)
         raise LedgerError(
-            f"{path} cannot be written: {error.strerror}. Nothing was asked. Make room, or see to "
-            "what else keeps the disk from being written, and run again."
+            f"{path} cannot be written: {error.strerror}. Nothing was asked. Free some space, or "
+            "remove whatever else prevents writing to the disk, and run again."
         ) from error
 
 
@@ -104,8 +104,8 @@ def _locked(path: Path, what: str, cure: str, group: str, who: str) -> int:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
             raise LedgerError(
-                f"{path} cannot be made: {error.strerror}. Remove it if it is there, and check "
-                "that you may write to the folder."
+                f"{path} cannot be created: {error.strerror}. If it exists, remove it; check that "
+                "you may write to the folder."
             ) from error
         try:
             alone = try_lock(file)

@@ -20,7 +20,7 @@ def copied(source: Store, target: Store, told: ProgressCallback = no_progress) -
         both = f"SELECT {','.join(TABLES[table])} FROM {table} WHERE id <= ? AND id > ? ORDER BY id"  # noqa: S608
         sides = (map(tuple, each(store, both, [after[table], 0])) for store in (source, target))
         if any(one != other for one, other in zip(*sides, strict=True)):
-            raise LedgerError(f"{target.name}: its {table} are numbered otherwise. {OTHERWISE}")
+            raise LedgerError(f"{target.name}: its {table} have different numbers. {OTHERWISE}")
     for table, columns in TABLES.items():
         number = columns[0]
         rows = f"SELECT {','.join(columns)} FROM {table} WHERE {number} <= ? AND {number} > ? "  # noqa: S608
@@ -31,6 +31,4 @@ def copied(source: Store, target: Store, told: ProgressCallback = no_progress) -
     target.filled()
 
 
-OTHERWISE = (
-    "Copy into a ledger that is not there yet; 'assay labels merge' adds what another lacks."
-)
+OTHERWISE = "Copy into a new ledger; 'assay labels merge' adds what an existing one lacks."

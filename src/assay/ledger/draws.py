@@ -75,7 +75,7 @@ def draws(db: Store) -> list[Draw]:
         found = list(_read(db))
     for one in found:
         if isinstance(one, str):
-            raise LedgerError(f"{db.name}: {one}. Take the ledger from a backup.")
+            raise LedgerError(f"{db.name}: {one}. Restore the ledger from a backup.")
     return [one for one in found if isinstance(one, Draw)]
 
 

@@ -43,8 +43,8 @@ def person(name: str) -> LabellerId:
     """The person called ``human:NAME``; raises SettingsError for any other name."""
     found = _labeller(name)
     if found is None or not found.is_human:
-        told = "Write human:NAME; every character must be seen, spaces be ordinary ones."
-        raise SettingsError(f"{name!r} names no person. {told}")
+        told = "Write human:NAME, with visible characters and ordinary spaces only."
+        raise SettingsError(f"{name!r} is not a person's name. {told}")
     return found
 
 
@@ -122,10 +122,10 @@ def label_from(
     task = REGISTRY.get(row.get("task", "")) if isinstance(row.get("task"), str) else None
     if task is None and row.get("task") is None:
         if row.get("uid") is None:
-            return Problem("There is neither a 'uid' nor a 'task'.", "Keep them as exported.")
+            return Problem("There is no 'uid' and no 'task'.", "Keep them as exported.")
         return Problem(
             f"There is no label {row['uid']!r} in this ledger.",
-            "Keep the uid as it was exported, or give task, unit and verdict of a new label.",
+            "Keep the uid as exported, or give task, unit and verdict of a new label.",
         )
     if task is None:
         return Problem(f"There is no task {row.get('task')!r}.", f"Tasks: {', '.join(REGISTRY)}.")
@@ -138,14 +138,14 @@ def label_from(
         return Problem("There is no usable 'labeller'.", cure)
     secret = secret_in(row.get("labeller"))
     if secret is not None:
-        return Problem("The 'labeller' holds a secret.", secret_message(secret))
+        return Problem("The 'labeller' contains a secret.", secret_message(secret))
 
     unit = row.get("unit", contents.get(str(row.get("unit_hash"))))
     if unit is None:
         return Problem(
-            "There is no 'unit', nor a known 'unit_hash'.",
-            "Give the unit's content; of a sheet whose texts were changed, while its folder asks "
-            "about something else now, write a new one.",
+            "There is no 'unit' and no known 'unit_hash'.",
+            "Add the unit's content. If this is a sheet whose texts were changed, and its folder "
+            "asks about something else now, write a new sheet.",
         )
     verdict: dict[str, Any] | None = None
     failed = row.get("status") == Status.FAILED.value and row.get("verdict") is None
@@ -179,10 +179,10 @@ def label_from(
         field = str(next(iter(first["loc"]), ""))
         shape = _shape_of(task.verdict, field)
         if shape and first["type"] in ("tuple_type", "model_type"):
-            return Problem(f"'{field}' is no list in JSON.", f"Write it so: {shape}.")
+            return Problem(f"'{field}' is not a JSON list.", f"Write it like this: {shape}.")
         given = first["input"]
-        shown = f", and is {quoted(given)}" if isinstance(given, str) and given else ""
-        cure = f"Write '{field}' so: {shape}" if shape else f"See what {task.name} asks for"
+        shown = f", not {quoted(given)}" if isinstance(given, str) and given else ""
+        cure = f"Write '{field}' like this: {shape}" if shape else f"See what {task.name} asks for"
         return Problem(f"'{place}' {said}{shown}.", f"{cure}.")
     content = checked.model_dump(mode="json")
     given = row.get("reason")
@@ -191,7 +191,7 @@ def label_from(
         return _edited(original, task, content, labeller, verdict, reason, by)
     sample, detail = row.get("sample") or 0, row.get("detail")
     if not isinstance(sample, int) or abs(sample) >= _LIMIT:
-        return Problem(f"'sample' {sample!r} is no integer.", "Leave it out, or write 0.")
+        return Problem(f"'sample' {sample!r} is not an integer.", "Leave it out, or write 0.")
     for name in _NUMBERS:
         if abs(_number(row.get(name)) or 0) >= _LIMIT:
             return Problem(f"'{name}' {row[name]!r} is too large.", "Leave it out.")
@@ -220,8 +220,9 @@ def label_from(
     exported = replace(label, verdict=row.get("verdict"), reason=given)
     if exported.uid(label.created) != row["uid"]:
         return Problem(
-            "This label is of another ledger, and was changed since it was exported there.",
-            "Import that ledger's labels as they are first; then this file, with --by human:NAME.",
+            "This label is from another ledger, and was changed after it was exported there.",
+            "First import that ledger's labels unchanged; then import this file with --by "
+            "human:NAME.",
         )
     return label
 
@@ -263,7 +264,7 @@ def _edited(
 ) -> NewLabel | Problem | None:
     """What a row of an export became under a person's hands; None where nothing was changed."""
     if original.unit != unit_hash(task.name, content):
-        return Problem("The unit of this label was changed.", "Change the verdict only.")
+        return Problem("The unit of this label was changed.", "Change only the verdict.")
     changed = (original.verdict, original.reason) != (verdict, reason)
     if original.labeller == labeller:
         if not changed:
@@ -271,16 +272,17 @@ def _edited(
         labeller = by or labeller
         if not labeller.is_human:
             return Problem(
-                f"This label of {labeller.name} was changed, but labels are never changed.",
-                'Set "labeller": "human:NAME" in the line, or import with --by human:NAME, to '
-                "record it as a person's correction.",
+                f"This label of {labeller.name} was changed, but labels in the ledger never "
+                "change.",
+                'To record it as a person\'s correction, set "labeller": "human:NAME" in the '
+                "line, or import with --by human:NAME.",
             )
     if verdict is None:
-        return Problem("There is no verdict.", f"Give one: see what {task.name} asks for.")
+        return Problem("There is no verdict.", f"Add one: see what {task.name} asks for.")
     if original.version != task.version:
         return Problem(
-            f"This label is of version {original.version} of {task.name}, which does not count.",
-            f"Edit a label of version {task.version}.",
+            f"This label is for version {original.version} of {task.name}, which does not count.",
+            f"Edit a label for version {task.version}.",
         )
     reasons = {original.reason, *_reasons(original.verdict)}
     own = _without(verdict, reasons)

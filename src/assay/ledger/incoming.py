@@ -104,8 +104,10 @@ class Incoming:
             unit = label.unit, label.labeller.name
             line, verdict = self._said.setdefault(unit, (number, label.verdict))
             if verdict != label.verdict:
-                why = f"{label.labeller.name} says otherwise of the same unit on line {line}."
-                self._faults.error(number, why, "Keep the line that holds.")
+                why = (
+                    f"{label.labeller.name} gives another verdict for the same unit on line {line}."
+                )
+                self._faults.error(number, why, "Keep only the correct line.")
 
     def _unknown(self, labels: Sequence[NewLabel]) -> list[NewLabel]:
         """Those of ``labels`` that no known label equals. One that comes from another ledger, with

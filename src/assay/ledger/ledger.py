@@ -173,7 +173,7 @@ class Ledger(Reading):
         self.checked()
         why = self.faulty_head(since.in_manifest())
         if why is not None:
-            raise LedgerError(f"{self.name}: what is scored {why}. Score again.")
+            raise LedgerError(f"{self.name}: the score {why}. Score again.")
 
     def rows(self, tasks: Iterable[str] | None, most: int) -> Iterator[list[Any]]:
         """The same as rows (:data:`assay.ledger.lines.WHOLE`), ``most`` at a time."""
@@ -198,12 +198,12 @@ class Ledger(Reading):
                     own = self.head()
                     if own != Head() and other.faulty_head(own.in_manifest()):
                         raise LedgerError(
-                            f"{self.name} holds what {other.name} does not. {OTHERWISE}"
+                            f"{self.name} has labels that {other.name} lacks. {OTHERWISE}"
                         )
                     copied(other._db, self._db, self.told)
                     if self.head() != head_:
                         raise LedgerError(
-                            f"{self.name} would not be as {other.name}: was not written."
+                            f"{self.name} would differ from {other.name}, so it was not written."
                         )
                     trial.keep = True
 
@@ -298,14 +298,14 @@ class Ledger(Reading):
         for one in drawn if isinstance(drawn, list) else ["?"]:
             uid, _, made = str(one).partition(" ")
             if uid not in there:
-                return f"names draw {uid[:8]}, which is not in this ledger: it was taken out"
+                return f"names draw {uid[:8]}, which is missing from this ledger: it was removed"
             if made and made != there[uid]:
-                return f"says that draw {uid[:8]} was made {made}, the ledger {there[uid]}"
+                return f"says that draw {uid[:8]} was made {made}, but the ledger says {there[uid]}"
         if stored is not None and stored == packed(digest):
             return None
         return (
-            f"was made from {number:,} labels whose head was {digest[:8]}, which this ledger's "
-            "never was: labels were deleted or changed since, or it is of another ledger"
+            f"was made from {number:,} labels with head {digest[:8]}, which this ledger never "
+            "had: labels were deleted or changed since, or it belongs to another ledger"
         )
 
     # -- writing ---------------------------------------------------------------------------

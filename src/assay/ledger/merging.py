@@ -78,7 +78,9 @@ def check_names(source: Ledger, names: Mapping[str, str], left_out: Set[str]) ->
         others = {one for one in people - {name} if not spelt_alike(name, [one])}
         got = {names[one] for one in others & names.keys()}
         if other in others | got or spelt_alike(other, others | got):
-            raise LedgerError(f"{source.name}: {other} is somebody else there. Take another name.")
+            raise LedgerError(
+                f"{source.name}: {other} is another person there. Choose another name."
+            )
 
 
 def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: Set[str]) -> int:
@@ -89,7 +91,7 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: 
     source is not as it was written."""
     source.checked()
     if target.size():
-        raise LedgerError(f"{target.name} holds labels: copy into a ledger that is not there yet.")
+        raise LedgerError(f"{target.name} holds labels: copy into a new ledger.")
     anew: dict[str, str] = dict(names)
 
     def under_new_names(value: Any) -> Any:

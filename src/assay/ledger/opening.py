@@ -119,10 +119,12 @@ _MAY_WRITE = "Check that the folder exists and that you may write to it."
 _CURES = {
     "readonly": _MAY_WRITE,
     "unable to open": _MAY_WRITE,
-    "full": "The disk is full; make room and run again. What was written is kept.",
-    "I/O": "The disk does not do what it should: is it full, over a quota or a limit on the size "
-    "of files, or gone? What was written is kept.",
-    "locked": "Another process has held it for over 30 s; wait for it, then run again.",
+    "full": "The disk is full; free some space and run again. What was written is kept.",
+    "I/O": (
+        "The disk does not work as it should: is it full, over a quota or a file size limit, or "
+        "disconnected? What was written is kept."
+    ),
+    "locked": "Another process has locked it for over 30 s; wait for it to finish, then run again.",
 }
 """What to do, by what SQLite says."""
 _LOOKS = 3
@@ -147,8 +149,8 @@ def connect(path: Path, kind: type[C]) -> C:
                 _migrate(db, path)
             elif not _version_of(db, path):
                 raise LedgerError(
-                    f"{path}: is no ledger yet, and may not be written. Copy the folder to where "
-                    "you may write."
+                    f"{path}: is not a ledger yet, and cannot be written. Copy the folder to a "
+                    "place where you may write."
                 )
         except BaseException:
             db.close()
@@ -176,12 +178,12 @@ def check_journal(path: Path) -> None:
     real = path.resolve()
     journal = real.with_name(f"{real.name}-journal")
     if journal.exists() and not journal.is_file():
-        raise LedgerError(f"{journal}: is no file, and SQLite would wait for it. Take it away.")
+        raise LedgerError(f"{journal}: is not a file, and SQLite would wait for it. Remove it.")
     with suppress(OSError), journal.open("rb") if journal.is_file() else nullcontext() as file:
         if file is not None and file.seek(-len(_NAMES), os.SEEK_END) and file.read() == _NAMES:
             raise LedgerError(
-                f"{journal}: SQLite would delete a file that this one names. Assay writes no such "
-                "journal: find out who did, and take it away."
+                f"{journal}: this journal names a file that SQLite would delete. Assay writes no "
+                "such journal: find out who did, and remove it."
             )
 
 
@@ -204,9 +206,9 @@ def _check_log(path: Path) -> None:
             if digest_of(both, last.labels) == last.digest:
                 return
         raise LedgerError(
-            f"{log} does not go on from {path.name}, over which SQLite would write it: it is of "
-            f"another ledger, or older. Move it away, with {real.name}-shm, to go on with "
-            f"{path.name}; what it holds itself is in the file that it was left beside."
+            f"{log} does not continue {path.name}, and SQLite would overwrite it with this log: "
+            f"it is from another ledger, or older. To continue with {path.name}, move it and "
+            f"{real.name}-shm away; the labels it holds are in the file it was left beside."
         )
 
 
@@ -229,9 +231,10 @@ def _version_of(db: sqlite3.Connection, path: Path) -> int:
         raise too_new(str(path), version, NEWEST)
     if 0 < version < min(MIGRATIONS):
         raise LedgerError(
-            f"{path}: names ledger version {version}, which this Assay does not read. Export the "
-            "labels with the older Assay that wrote it ('assay labels export'), move it away, and "
-            "import them; or, if none did, the file is damaged: take it from a backup."
+            f"{path}: has ledger version {version}, which this version of Assay cannot read. "
+            "Export the labels with the older Assay that wrote it ('assay labels export'), move "
+            "it away, and import them. If no Assay wrote it, the file is damaged: restore it from "
+            "a backup."
         )
     return version
 
@@ -250,7 +253,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     with transaction(db, path, "BEGIN EXCLUSIVE"):
         version = _version_of(db, path)  # another process may have been faster
         if version == 0 and db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
-            raise LedgerError(f"{path}: an SQLite file, but not a ledger of Assay's.")
+            raise LedgerError(f"{path}: an SQLite file, but not an Assay ledger.")
         for number, script in MIGRATIONS.items():
             if number > version:
                 for statement in _statements(script):
@@ -268,9 +271,9 @@ def _check_programs(db: sqlite3.Connection, path: Path) -> None:
     for what, name, sql in programs:
         if not _REFUSES.fullmatch(" ".join(sql.split())):
             raise LedgerError(
-                f"{path}: its {what} {printable(name)} is not as Assay makes it, and may drop what "
-                "is written. Ask whoever made the file for an export of the labels ('assay "
-                "labels export'), and import that; a trigger of your own can be dropped."
+                f"{path}: its {what} {printable(name)} was not made by Assay, and may drop what "
+                "is written. Ask whoever made the file to export the labels ('assay labels "
+                "export'), and import that. If the trigger is your own, you can drop it."
             )
     if len(programs) < MIGRATIONS[NEWEST].count("CREATE TRIGGER"):
         for statement in _statements(MIGRATIONS[NEWEST]):
@@ -347,11 +350,11 @@ def explained(path: Path) -> Iterator[None]:
         text = str(error)
         cure = next((cure for sign, cure in _CURES.items() if sign in text), "")
         if "unable to open" in text and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
-            cure = "Its path is too long for SQLite; move the folder up."
+            cure = "Its path is too long for SQLite; move the folder higher up."
         elif not cure and is_damage(error):
             cure = (
-                "The file is damaged or no ledger. Keep a copy; 'sqlite3 FILE .recover' can "
-                "rescue rows, or move it away to start afresh."
+                "The file is damaged or not a ledger. Keep a copy. 'sqlite3 FILE .recover' can "
+                "rescue rows; or move the file away to start again."
             )
         cure = cure or "What was written before is kept."
         raise LedgerError(f"{path}: {text}. {cure}") from error

@@ -99,8 +99,9 @@ class ParquetLedger:
             self._lacks(count + 1)
         if (count, digest) != self._head[:2]:
             self._refuse(
-                f"{count:,} labels are not the {self._head.labels:,} that were exported: some were "
-                "added, or a key, error, token, cost, second or detail was changed"
+                f"its {count:,} labels are not the {self._head.labels:,} that were "
+                "exported: some were added, or a key, error, token, cost, second or detail was "
+                "changed"
             )
 
     def _checked(
@@ -117,13 +118,13 @@ class ParquetLedger:
         for row, uid, same in zip(rows, uids, texts, strict=True):
             if uid != row[1] or not same:
                 self._refuse(
-                    f"label {row[0]:,} (uid {unpacked(row[1])}) is not as it was written: "
-                    "what it says, of what, by whom or when was changed"
+                    f"label {row[0]:,} (uid {unpacked(row[1])}) is not as it was written: its "
+                    "verdict, subject, labeller or time was changed"
                 )
         try:
             return chained(digest, *LINKS(columns))[-1]
         except TypeError as error:
-            self._refuse(f"one of labels {rows[0][0]:,} to {rows[-1][0]:,} is none: {error}")
+            self._refuse(f"one of labels {rows[0][0]:,} to {rows[-1][0]:,} is not a label: {error}")
 
     def _take(self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment]) -> None:
         """Take in a row."""
@@ -146,12 +147,12 @@ class ParquetLedger:
 
     def _lacks(self, number: int) -> None:
         self._refuse(
-            f"label {number:,} is not there, or is there twice. Scores need all labels of a "
-            "ledger, in one folder"
+            f"label {number:,} is missing or duplicated. Scoring needs all labels of a ledger, in "
+            "one folder"
         )
 
     def _refuse(self, why: str) -> NoReturn:
-        raise SettingsError(f"{self.name}: {why}. Export the labels anew.")
+        raise SettingsError(f"{self.name}: {why}. Export the labels again.")
 
     def checked(self) -> Head:
         """The head of the ledger that was exported."""
@@ -300,8 +301,8 @@ def _pieces(folder: Path) -> list[tuple[int, Path, int]]:
             found.append((int(numbers[at : at + AT_ONCE].to_numpy().min()), path, at))
     if not found:
         raise SettingsError(
-            f"{folder}: no Parquet files are there. 'assay labels export FOLDER -o "
-            f"{folder.name} --parquet' writes them."
+            f"{folder}: there are no Parquet files. Write them with 'assay labels export FOLDER "
+            f"-o {folder.name} --parquet'."
         )
     return sorted(found)
 
@@ -313,9 +314,9 @@ def _head(folder: Path) -> Head:
         return Head(int(found["labels"]), bytes.fromhex(found["head"]), (*found.get("draws", ()),))
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise SettingsError(
-            f"{folder / WRITTEN}: does not say how many labels were exported ({error}): the export "
-            "was stopped, or is an older Assay's, or the folder is another. 'assay labels export "
-            f"FOLDER -o {folder.name or 'labels'} --parquet' writes it."
+            f"{folder / WRITTEN}: does not say how many labels were exported ({error}): the "
+            "export was interrupted, or an older Assay made it, or this is another folder. Write "
+            f"it with 'assay labels export FOLDER -o {folder.name or 'labels'} --parquet'."
         ) from error
 
 
@@ -326,7 +327,7 @@ def _explained(path: Path) -> Iterator[None]:
     except (pl.exceptions.PolarsError, OSError) as error:
         why = str(error).partition("\n")[0]
         raise SettingsError(
-            f"{path}: is no file that 'assay labels export --parquet' writes: {why}."
+            f"{path}: is not a file written by 'assay labels export --parquet': {why}."
         ) from error
 
 

@@ -140,9 +140,9 @@ class PostgresStore:
         ((self._number, *_),) = connection.execute(", ".join([_WHICH, *each]).encode()).fetchall()
         if self._number != connection.info.backend_pid and self._is_shared(connection):
             raise LedgerError(
-                f"{self.name}: a pooler gives this connection's session to others between any two "
-                "transactions, so that ledgers would be mixed up. Have it leave each session to "
-                "one client (PgBouncer: pool_mode = session), or name the server itself."
+                f"{self.name}: a connection pooler shares this connection's session between "
+                "transactions, which would mix up ledgers. Configure it to give each session to "
+                "one client (PgBouncer: pool_mode = session), or connect to the server itself."
             )
 
     def _is_shared(self, connection: psycopg.Connection[Any]) -> bool:
@@ -226,8 +226,8 @@ class PostgresStore:
             return LedgerError(f"{self.name}: {text} Change the URL.")
         if connection is None or connection.closed:
             return _Lost(
-                f"{self.name}: {text} See that the server runs and lets you in (a password comes "
-                "from PGPASSWORD or ~/.pgpass), and run again. What was written is kept."
+                f"{self.name}: {text} Check that the server runs and accepts you (a password "
+                "comes from PGPASSWORD or ~/.pgpass), and run again. What was written is kept."
             )
         of = self._address.schema, connection.info.user
         return LedgerError(f"{self.name}: {text} {cure(error, *of)}")
@@ -373,9 +373,7 @@ class PostgresStore:
             [self._address.schema],
         )
         for (table,) in missing.fetchall():
-            why = (
-                f"the rows of '{table}' could be changed: what keeps them was taken away (where it "
-            )
+            why = f"the rows of '{table}' could be changed: what protects them was removed (if it "
             enabling = f"ALTER TABLE {self._address.schema}.{table} ENABLE TRIGGER stays"
             yield f"{why}is only disabled: {enabling})", True
 
@@ -439,6 +437,7 @@ class PostgresStore:
         # Since when somebody else's session is there, not everybody may know.
         since = f", since {found[1].astimezone():%H:%M:%S}" if found[1] else ""
         raise LedgerError(
-            f"{what} by another process (number {number} on {host}{since}). Wait until it is done, "
-            "or stop it, and run again: what it was told is kept and not asked again."
+            f"{what} by another process (number {number} on {host}{since}). Wait until it is "
+            "done, or stop it, and run again: answers it received are kept and not asked for "
+            "again."
         )

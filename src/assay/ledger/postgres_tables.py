@@ -154,13 +154,13 @@ def _begin(db: Store, where: Address) -> None:
         db.execute(f'CREATE SCHEMA "{where.schema}"')
     if db.execute(f"{_THERE} WHERE nspname = ?", [where.schema]).fetchone():
         raise LedgerError(
-            f"{db.name}: the schema '{where.schema}' holds something else. Name another one: "
-            "?schema=NAME at the end of the URL."
+            f"{db.name}: the schema '{where.schema}' contains something else. Name another schema "
+            "with ?schema=NAME at the end of the URL."
         )
     (encoding,) = db.execute("SHOW server_encoding").fetchone()
     if encoding != "UTF8":
         raise LedgerError(
-            f"{db.name}: the database is in {encoding}. Make one in UTF8, which holds all "
-            "characters: createdb -E UTF8 -T template0 NAME."
+            f"{db.name}: the database is encoded in {encoding}. Create one in UTF8, which holds "
+            "all characters: createdb -E UTF8 -T template0 NAME."
         )
     db.execute(_NUMBERS)

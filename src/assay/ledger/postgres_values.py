@@ -26,14 +26,14 @@ def spoken(sql: str) -> bytes:
 def cure(error: psycopg.Error, schema: str, who: str) -> str:
     """What a person can do."""
     if isinstance(error, errors.DiskFull):
-        return "The server's disk is full; make room and run again. What was written is kept."
+        return "The server's disk is full; free some space and run again. What was written is kept."
     if isinstance(error, errors.InsufficientPrivilege):
         return rights(schema, who)
     if isinstance(error, errors.LockNotAvailable):
-        return "Another process has held it for over 90 s; wait for it, then run again."
+        return "Another process has locked it for over 90 s; wait for it to finish, then run again."
     if isinstance(error, errors.ReadOnlySqlTransaction):
         return (
-            "Give the URL of the server that may be written to (of several hosts: "
+            "Use the URL of a server that accepts writes (with several hosts: "
             "target_session_attrs=read-write)."
         )
     return "What was written before is kept."
@@ -42,9 +42,9 @@ def cure(error: psycopg.Error, schema: str, who: str) -> str:
 def rights(schema: str, who: str) -> str:
     """What somebody has to be given who may not do something in a schema."""
     return (
-        f'Whoever runs the database can let you: GRANT USAGE ON SCHEMA {schema} TO "{who}"; GRANT '
-        f'SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO "{who}"; for copies into it also '
-        f'GRANT UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO "{who}". Where there is no ledger '
+        f'The database administrator can grant access: GRANT USAGE ON SCHEMA {schema} TO "{who}"; '
+        f'GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO "{who}"; for copies into it '
+        f'also GRANT UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO "{who}". If there is no ledger '
         f'yet: CREATE SCHEMA {schema} AUTHORIZATION "{who}" (docs/ledger.md, Rights).'
     )
 

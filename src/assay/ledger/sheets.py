@@ -35,7 +35,7 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
     if cells is None or not said or not set(_UNITS) & set(cells.names):
         faults.error(
             0 if cells is None else cells.line,
-            "The table has no column uid or unit_hash, or none whose name begins with "
+            "The table has no column uid or unit_hash, or no column whose name begins with "
             f"{VERDICT!r}.",
             "Keep the columns as 'assay labels export FOLDER --task T --sheet' writes them.",
         )
@@ -43,7 +43,7 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
     twice = {name for name in (*_READ, *said) if cells.names.count(name) > 1}
     if twice:
         faults.error(
-            cells.line, f"Columns are there twice: {', '.join(sorted(twice))}.", "Keep one."
+            cells.line, f"Columns are duplicated: {', '.join(sorted(twice))}.", "Keep one."
         )
         return
     empty = True
@@ -54,15 +54,15 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
         empty &= not verdict
         who = record.get("labeller", "").strip()
         if verdict and who and not who.startswith("human:"):
-            why = f"A sheet is filled in by people, and {quoted(who)} names none."
-            cure = "Write human:NAME, or leave the column out and give --by human:NAME."
-            faults.error(line, why, f"{cure} Labels by machines are imported as JSON Lines.")
+            why = f"A sheet is filled in by people, and {quoted(who)} is not a person's name."
+            cure = "Write human:NAME, or remove the column and give --by human:NAME."
+            faults.error(line, why, f"{cure} Import labels by machines as JSON Lines.")
         elif verdict:
             row = {"verdict": verdict} | {n: record[n] for n in _READ if record.get(n)}
             yield line, row | {name: record[name] for name in shown}
     if empty:
         why = f"No row has a verdict: {joined(said)} {noun(len(said), 'is', 'are')} empty."
-        faults.error(cells.line, why, "Fill in these columns; others are not read.")
+        faults.error(cells.line, why, "Fill in these columns; others are ignored.")
 
 
 def shown_unit(row: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -110,9 +110,8 @@ class SqliteStore(sqlite3.Connection):
     def commit(self) -> None:
         if self._file is not None and _file_at(self._file[0]) != self._file[1]:
             raise LedgerError(
-                f"{self.path}: the file was taken away, or another put in its place, while this "
-                "command had it open: what came since is lost with it. Put it back, if you can, "
-                "and run again."
+                f"{self.path}: the file was removed or replaced while this command had it open; "
+                "labels that came since are lost with it. Put it back if you can, and run again."
             )
         super().commit()
         self._move_log()
@@ -196,7 +195,7 @@ class SqliteStore(sqlite3.Connection):
     def structure(self, *, by_index: bool) -> Iterator[tuple[str, bool]]:
         encoding = self.execute("PRAGMA encoding").fetchone()[0]
         if encoding != "UTF-8":
-            yield f"the file is in {encoding}, and so not written by Assay ({_UTF_8})", False
+            yield f"the file is in {encoding}, so Assay did not write it ({_UTF_8})", False
         # A number is how many faults are told of all, a name is a table that is looked at alone.
         for what in (_SHOWN,) if by_index else ("tasks", "labellers"):
             for (text,) in self.execute(f"PRAGMA integrity_check({what})"):
@@ -206,7 +205,7 @@ class SqliteStore(sqlite3.Connection):
             self.execute(_COUNT.format(how)).fetchone() for how in ("INDEXED BY labels_asked", _NOT)
         }
         if len(counts) > 1:
-            yield "labels are gone, or are in the file twice", True
+            yield "labels are missing or duplicated in the file", True
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
         real = self.path.resolve()  # several folders may share one by links

@@ -145,6 +145,6 @@ def each(db: Store, sql: str, values: Row) -> Iterator[Any]:
 def too_new(name: str, version: int, known: int) -> LedgerError:
     """What is said of a ledger by a later Assay."""
     return LedgerError(
-        f"{name}: written by a newer Assay (ledger version {version}, this one knows {known}). "
+        f"{name}: written by a newer Assay (ledger version {version}; this Assay knows {known}). "
         "Update Assay; nothing was changed."
     )

@@ -16,7 +16,9 @@ except ImportError:  # Windows has no such locks; there, nothing is locked
 
 HAS_LOCKS = fcntl is not None
 NO_LOCKS_WARNING = (
-    "" if HAS_LOCKS else "nothing here keeps a second process from the same work: start none."
+    ""
+    if HAS_LOCKS
+    else "nothing here prevents a second process from doing the same work: do not start one."
 )
 """Warning on systems without locks, where two processes could ask, and pay for, the same."""
 

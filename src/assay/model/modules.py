@@ -41,10 +41,11 @@ def check_module(module: str, spec: str) -> None:
     if not (top in sys.stdlib_module_names or top == "assay" or _installed(top)):
         if not _in_evaluation_folder(module):
             return
-        why = "it lies in an evaluation folder"
+        why = "it is in an evaluation folder"
     raise SettingsError(
-        f"'{spec}': {module} is no module of yours: {why}, and a file alone cannot have it run. If "
-        f"you mean it, set {TRUSTED}={module}; a labeller can also be named on the command line."
+        f"'{spec}': {module} is not a module of yours: {why}, and a file by itself cannot make "
+        f"Assay run it. If you trust it, set {TRUSTED}={module}; you can also name a labeller on "
+        "the command line."
     )
 
 

@@ -37,12 +37,12 @@ def path_inside(folder: Path, name: Path | str, what: str) -> Path:
     try:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a NUL
-        raise SettingsError(f"{what} names no path: {error}.") from error
+        raise SettingsError(f"{what} is not a path: {error}.") from error
     if any(map(real.is_relative_to, _allowed(folder))):
         return path
     raise SettingsError(
-        f"{what} names {path}, which lies outside of the folder: {real}. Copy it into the folder, "
-        "or name its place on the command line: assay --trust DIRECTORY COMMAND … (from Python: "
+        f"{what} names {path}, which is outside the folder: {real}. Copy it into the folder, or "
+        "allow its place on the command line: assay --trust DIRECTORY COMMAND … (from Python: "
         "trust=[DIRECTORY])."
     )
 
@@ -104,7 +104,7 @@ def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
             entries = sorted(os.listdir(path)) if path.is_dir() else []
         except OSError as error:
             raise SettingsError(
-                f"{what}: {path} cannot be read: {error.strerror}. Check that you may."
+                f"{what}: {path} cannot be read: {error.strerror}. Check that you have permission."
             ) from error
         hidden = part.startswith(".")
         # macOS writes "ë" in file names as two characters, which look the same.
@@ -118,8 +118,8 @@ def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
         path = folder / place / name
         if path.is_symlink() and not path.exists():
             raise SettingsError(
-                f"{what} names {path}, a link to {os.readlink(path)}, which is not there. Is a "
-                "disk missing? Put it back, or take the link away."
+                f"{what} names {path}, a link to {os.readlink(path)}, which does not exist. Is a "
+                "disk missing? Put it back, or remove the link."
             )
     return [place / name for name in names]
 
@@ -130,7 +130,7 @@ def check_file(path: Path, most: int | None, what: str) -> None:
     Reading a pipe or a device could wait forever. ``what`` begins the message.
     """
     if not path.is_file():
-        raise SettingsError(f"{what}: {path} is no plain file. Put a file in its place.")
+        raise SettingsError(f"{what}: {path} is not a regular file. Put a file in its place.")
     if most is not None and path.stat().st_size > most:
         raise SettingsError(f"{what}: {path} is larger than {most / 1e6:g} MB. Make it smaller.")
 

@@ -72,8 +72,9 @@ class Scratch:
                 view = view[self._file.write(view) :]
         except OSError as error:
             raise SettingsError(
-                f"{tempfile.tempdir or 'No folder'}: what does not fit into memory cannot be "
-                f"written there: {error.strerror}. Make room, or name another folder in TMPDIR."
+                f"{tempfile.tempdir or 'No folder'}: cannot write temporary files for data that "
+                f"does not fit into memory: {error.strerror}. Free some space, or name another "
+                "folder in TMPDIR."
             ) from error
 
     def read(self, at: int, size: int) -> bytes:

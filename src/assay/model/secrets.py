@@ -100,7 +100,7 @@ def secret_message(name: str) -> str:
     """A message about what :func:`secret_in` found, and what to do."""
     where = f"'{name}'" if name and not looks_secret(name) else "What stands here"
     return (
-        f"{where} is the name of a secret or holds what looks like one, and would be written to "
+        f"{where} is the name of a secret or looks like it contains one, and would be written to "
         "the ledger and to reports. Take it out, and put the key into OPENAI_API_KEY or "
         "ASSAY_<NAME>_API_KEY."
     )

@@ -17,7 +17,7 @@ def alone(folder: Path) -> Iterator[None]:
     the process ends, however it ends. Raises SettingsError where another process has it, or where
     it is a file."""
     if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file. Give a folder.")
+        raise SettingsError(f"{folder} is a file. Choose a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     if not HAS_LOCKS:
         yield

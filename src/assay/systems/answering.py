@@ -72,9 +72,9 @@ class AnswerSettings:
 
     def __post_init__(self) -> None:
         if self.passages < 1 or self.samples < 2 or self.words < 1:
-            raise SettingsError("Give at least 1 passage, 2 samples and 1 word.")
+            raise SettingsError("At least 1 passage, 2 samples and 1 word are needed.")
         if self.unknown_below is not None and not 0 <= self.unknown_below <= 100:
-            raise SettingsError("The threshold of 'I don't know' lies between 0 and 100.")
+            raise SettingsError("The threshold of 'I don't know' must be between 0 and 100.")
 
 
 @dataclass
@@ -105,12 +105,14 @@ class Made:
     def drop_reply(self, question: str, reply: Label) -> None:
         """A reply without a usable verdict, with the model's own words where they are kept."""
         given = reply.detail.get("reply", reply.detail.get("raw"))
-        self.drop(question, "reply", given, reply.error or "it cannot be used")
+        self.drop(question, "reply", given, reply.error or "it is unusable")
 
     def drop_odd(self, question: str, what: str, odd: Iterable[str]) -> None:
         """Items of a list in a reply that do not fit, as JSON."""
         for item in odd:
-            self.drop(question, what, orjson.loads(item), f"it is no {what} as was asked for")
+            self.drop(
+                question, what, orjson.loads(item), f"it is not the {what} that was asked for"
+            )
 
 
 def sources_of(
@@ -311,7 +313,7 @@ def _certain(
     made: Made,
 ) -> dict[str, tuple[dict[str, Any], float]]:
     if certainty is None:
-        raise SettingsError("Confidence by log-probabilities needs a model that gives them.")
+        raise SettingsError("Confidence from log-probabilities needs a model that returns them.")
     requests = [
         certainty_request(units[topic], str(verdict["answer"]), topic)
         for topic, (verdict, _) in drawn.items()
@@ -323,7 +325,7 @@ def _certain(
         if value is None:
             made.without(topic, label)
             if label is not None:
-                made.drop(topic, "certainty", None, label.error or "it cannot be used")
+                made.drop(topic, "certainty", None, label.error or "it is unusable")
             continue
         found[topic] = (verdict, 100.0 * float(value["probability"]))
     return found
@@ -342,7 +344,12 @@ def _block(
     value = int(confidence + 0.5)
     answer = answer_of(str(verdict["answer"]))
     if answer != one_line(str(verdict["answer"])):
-        made.drop(topic, "answer", verdict["answer"], "as a nugget is written: written with commas")
+        made.drop(
+            topic,
+            "answer",
+            verdict["answer"],
+            "it looks like a nugget line, so its semicolons became commas",
+        )
     keys: list[str] = []
     texts: list[str] = []
     made.drop_odd(topic, "nugget", verdict.get("odd") or ())
@@ -356,7 +363,7 @@ def _block(
         elif len(texts) == MAX_NUGGETS:
             why = f"more than {MAX_NUGGETS} nuggets"
         elif text in texts:
-            why = "the same nugget stands there already"
+            why = "the same nugget is already there"
         if why:
             made.drop(topic, "nugget", dict(item), why)
             continue
@@ -370,7 +377,7 @@ def _block(
             made.unknown += 1
             made.drop(topic, "answer", answer, why)
         for key, text in zip(keys, texts, strict=True):
-            made.drop(topic, "nugget", f"{key};{text}", f"{why}: the answer is unknown")
+            made.drop(topic, "nugget", f"{key};{text}", f"{why}, so the answer is unknown")
         answer, keys, texts = settings.unknown_text, [], []
     lines = [f"{n};{key};{text}" for n, (key, text) in enumerate(zip(keys, texts, strict=True), 1)]
     return "\n".join([f"<{topic}>", f"{answer};{value}", *lines, f"</{topic}>"]) + "\n"

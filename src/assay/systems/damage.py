@@ -36,7 +36,7 @@ def told_of_damage(path: Path, cure: str) -> Iterator[None]:
             raise
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise SettingsError(
-            f"{path} is damaged, or is no file of Assay's: {said}. {cure}"
+            f"{path} is damaged, or is not one of Assay's files: {said}. {cure}"
         ) from error
 
 
@@ -49,5 +49,5 @@ def read_about(path: Path, kinds: dict[str, type], cure: str) -> dict[str, Any]:
             raise ValueError("it holds no JSON object")
         for name, kind in kinds.items():
             if type(about.get(name)) is not kind:
-                raise ValueError(f"{name!r} is missing, or is no {kind.__name__}")
+                raise ValueError(f"{name!r} is missing, or is not a {kind.__name__}")
     return about

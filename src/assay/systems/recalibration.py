@@ -118,7 +118,7 @@ def fit(method: Calibration, p: Floats, correct: Bools) -> Map:
 def _require_both(correct: Bools) -> None:
     if correct.all() or not correct.any():
         raise SettingsError(
-            "Recalibration needs both right and wrong answers to learn from; there are "
+            "Recalibration needs both right and wrong answers to fit on; there are "
             f"{int(correct.sum())} right and {int((~correct).sum())} wrong ones."
         )
 
@@ -130,18 +130,22 @@ def remarks(fitted: Map, p: Floats, correct: Bools) -> list[str]:
     if least < FEW:
         which = "right" if correct.sum() == least else "wrong"
         found.append(
-            f"{least} {which} answers are few to learn from: on other questions the measures may "
-            "differ much."
+            f"{least} {which} answers are few to fit on: results on other questions may differ a "
+            "lot."
         )
     if len(np.unique(p)) == 1:
-        found.append("All confidences are the same: no map can tell right from wrong answers.")
+        found.append(
+            "All confidences are the same, so no map can separate right from wrong answers."
+        )
     elif isinstance(fitted, Linear) and fitted.temperature is not None:
         low, high = (bound * (1 + side) for bound, side in zip(_TEMPERATURES, _NEAR, strict=True))
         if not low < fitted.temperature < high:
             end = "0 or 100" if fitted.temperature <= low else "about 50"
             found.append(f"The temperature is at the end of its range: confidences become {end}.")
     elif isinstance(fitted, Linear) and fitted.slope < 0:
-        found.append("Surer answers were less often right: the map turns their order round.")
+        found.append(
+            "Answers with higher confidence were right less often: the map reverses their order."
+        )
     return found
 
 
@@ -184,8 +188,8 @@ def cross_validated(method: Calibration, p: Floats, correct: Bools, *, folds: in
     if folds < 2 or least < folds:
         cure = f"Use --folds {least}." if least >= 2 else "Cross-validation needs 2 of each."
         raise SettingsError(
-            f"{folds} folds need at least {max(folds, 2)} right and {max(folds, 2)} wrong answers; "
-            f"there are {int(correct.sum())} and {int((~correct).sum())}. {cure}"
+            f"{folds} folds need at least {max(folds, 2)} right and {max(folds, 2)} wrong "
+            f"answers; there are {int(correct.sum())} and {int((~correct).sum())}. {cure}"
         )
     chance = np.random.default_rng(_SEED)
     fold = np.empty(len(p), dtype=np.int64)

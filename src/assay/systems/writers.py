@@ -45,8 +45,8 @@ def make_certainty(spec: str, *, folder: Path, options: LabellerOptions | None =
     if kind in ("embedded", "recorded"):
         return make_writer(spec, folder=folder, options=options)
     raise SettingsError(
-        f"'{spec}' gives no log-probabilities. Use 'embedded' or 'openai:' for them, or "
-        "--confidence verbalised or sampled."
+        f"'{spec}' gives no log-probabilities. Use 'embedded' or 'openai:', or --confidence "
+        "verbalised or sampled."
     )
 
 
@@ -59,7 +59,7 @@ def make_writer(
     how = options or LabellerOptions(temperature=temperature)
     kind, _, rest = spec.strip().partition(":")
     if kind in ("rules", "human", "ensemble") or (kind == "openai" and not rest):
-        raise SettingsError(f"'{spec}' is no model that writes. Use one of: {WRITER_HELP}.")
+        raise SettingsError(f"'{spec}' is not a model that can write. Use one of: {WRITER_HELP}.")
     if kind == "embedded":
         return GgufWriter(rest or None, Renderer(), temperature=temperature, progress=how.fetching)
     return make_labeller(spec, folder=folder, renderer=Renderer(), options=how)
@@ -195,7 +195,7 @@ class EndpointCertainty(OpenAILabeller):
         self.id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
 
     def refusal(self, task: AnyTask) -> str | None:
-        return None if task is CERTAINTY else f"This labeller does {CERTAINTY.name} alone."
+        return None if task is CERTAINTY else f"This labeller only does {CERTAINTY.name}."
 
     def rendered(self, request: Request) -> bytes:
         return canonical(list(self.preview(request)))
@@ -264,7 +264,7 @@ class EndpointCertainty(OpenAILabeller):
         text, problem = reply_content(reply, self._settings.keys.values())
         if not text:
             raise EngineFailure(problem or "the model gave an empty reply")
-        raise self._without("its reply holds none")
+        raise self._without("its reply contains none")
 
     def _without(self, why: str) -> SettingsError:
         name = f"openai:{self._settings.model} at {self._settings.base_urls[0]}"
@@ -284,6 +284,6 @@ def _parsed(request: Request, text: str) -> tuple[Verdict | None, str | None]:
     try:
         return verdict_in(request.task, request.unit, orjson.loads(text)), None
     except orjson.JSONDecodeError:
-        return None, "it is no JSON object, or was cut off"
+        return None, "it is not a JSON object, or is incomplete"
     except UnusableReply as unusable:
         return None, str(unusable)

@@ -203,7 +203,7 @@ def trial(source: UnitSource, probe: str, *, n: int, seed: int, repeats: int) ->
     """One probe of what is asked in a folder."""
     view = source.of.view
     if not source.count:
-        return Trial(probe, source.of, why="the ledger has no label of it yet: judge first")
+        return Trial(probe, source.of, why="the ledger has no label for it yet: judge first")
     if probe == REPEAT:
         asks = [
             Ask(base, f"again {number}", repeated(base, number))
@@ -215,17 +215,17 @@ def trial(source: UnitSource, probe: str, *, n: int, seed: int, repeats: int) ->
         return Trial(probe, source.of, why="its verdict is neither high nor low")
     if probe == ORDER:
         if view.listed is None:
-            return Trial(probe, source.of, why="it has no list, and no two sides")
+            return Trial(probe, source.of, why="it has no list and no two sides")
         asks = list(islice(_shuffled(source, view, seed), n))
         why = "" if asks else "no unit lists more than one thing"
         return Trial(probe, source.of, asks=tuple(asks), why=why)
     made = PROBES[probe]
     if made.claims and not view.claim:
-        return Trial(probe, source.of, made.units, why="nothing is claimed in it")
+        return Trial(probe, source.of, made.units, why="it makes no claim")
     asks = list(_changed(source, view, made, n, seed))
     said = {
         "no": "the judge says no to none of its units",
-        "yes": "the judge gives the highest verdict to none",
+        "yes": "the judge gives none of them its highest verdict",
     }
     why = "" if asks else "it fits none of the units"
     if not source.units[made.units]:
@@ -272,7 +272,7 @@ def _random(seed: int, probe: str, base: Base) -> Random:
 def drift_trial(source: UnitSource, ledger: Ledger, *, n: int, seed: int, day: date) -> Trial:
     """The units that were asked on earlier days, else ``n`` of them, asked anew on a day."""
     if not source.count:
-        return Trial(DRIFT, source.of, why="the ledger has no label of it yet: judge first")
+        return Trial(DRIFT, source.of, why="the ledger has no label for it yet: judge first")
     frozen = dict.fromkeys(label.unit for label in earlier(source.of, ledger))
     units: Sequence[Base] = source.units["all"][:n]
     if frozen:
@@ -284,7 +284,7 @@ def drift_trial(source: UnitSource, ledger: Ledger, *, n: int, seed: int, day: d
         )
         units = list(known(source.of, requests, ledger, seed))
         if not units:
-            why = "the labeller is another one than before: its labels of these units are missing"
+            why = "the labeller is not the same as before: its labels for these units are missing"
             return Trial(DRIFT, source.of, why=why)
     number = day.toordinal()
     return Trial(

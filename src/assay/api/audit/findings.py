@@ -107,7 +107,7 @@ def findings(trial: Trial, labels: LabelsBySample, *, level: float, seed: int) -
         pairs, missing = _pairs(trial, asks, labels)
         own = replace(nothing, variant=variant, missing=missing, against=asks[0].against)
         if not pairs:
-            yield replace(own, note="no usable label came of it")
+            yield replace(own, note="it got no usable label")
         elif trial.of.view is None:
             continue
         elif trial.probe == ORDER and trial.of.view.listed is not None:
@@ -229,7 +229,7 @@ def _equal(
     ]
     missing = len(asks) - len(pairs)
     if not pairs:
-        return replace(own, variant=variant, missing=missing, note="no usable label came of it")
+        return replace(own, variant=variant, missing=missing, note="it got no usable label")
     units: dict[str, list[bool]] = {}
     for pair in pairs:
         units.setdefault(pair.ask.base.unit, []).append(pair.equal)

@@ -144,6 +144,8 @@ def _beside(
             own, variant=f"{family}, other judges", labeller=judge, n=len(more),
             before=float(beside[defined].mean()), after=float(gaps[judge][defined].mean()),
             figure="Δ (own − others) to other judges", value=float(more.mean()),
-            note=f"{counted(int(ours.sum()), 'run')} of the family, {others.sum()} of others; "
-            f"beside {joined(rivals, 3)}; n: topics", **low_high(interval),
+            note=(
+                f"{counted(int(ours.sum()), 'run')} of the family, {others.sum()} of others; "
+                f"compared with {joined(rivals, 3)}; n: topics"
+            ), **low_high(interval),
         )  # fmt: skip

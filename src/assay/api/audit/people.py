@@ -41,7 +41,7 @@ _LEAST_UNITS = 10  # labelled by both, for a slope
 _DEPTH = 20
 _SWAPS = 50  # documents moved down of a topic, at most
 _CHOICES = 200  # of runs that used the judge, at most
-_LABELLED = "n: the draw's topics, or units"
+_LABELLED = "n: topics or units of the draw"
 
 
 def of_tables(
@@ -59,7 +59,7 @@ def of_tables(
     for probe in probes:
         for one in found:
             if isinstance(one, str):
-                yield Finding(probe, "", "", ", ".join(judges), note=f"not to be had: {one}")
+                yield Finding(probe, "", "", ", ".join(judges), note=f"not available: {one}")
                 continue
             own = Finding(probe, "", one.measure, ", ".join(judges))
             if probe == TOP:
@@ -80,7 +80,7 @@ def _top(own: Finding, one: Corrected) -> Iterator[Finding]:
     people, judge = _scores(one)
     best = np.argsort(-people, kind="stable")[: math.ceil(_QUARTER * len(one.runs))]
     if len(one.runs) < 2:
-        yield replace(own, note="one run has no order")
+        yield replace(own, note="a single run has no order")
         return
     few = len(best) < _LEAST_TOP
     for name, measure in (("τ", kendall_tau), ("τ_AP", ap_correlation)):
@@ -90,8 +90,8 @@ def _top(own: Finding, one: Corrected) -> Iterator[Finding]:
             own, variant=name, n=len(one.runs), before=whole, after=top, figure="best 25 % − all",
             value=None if whole is None or top is None else top - whole,
             note=(
-                f"the best 25 % of {counted(len(one.runs), 'run')} are {len(best)}: too few for "
-                "an order"
+                f"the best 25 % of {counted(len(one.runs), 'run')} are {len(best)}: too few to "
+                "compare their order"
                 if few
                 else f"before: all runs; after: the best {len(best)}"
             ),
@@ -106,14 +106,14 @@ def of_families(
     named = np.array([family_of(run, families) for run in one.runs])
     of_judges = sorted({f for who in judges if (f := family_of(who, families))})
     if not of_judges:
-        yield replace(own, note=f"not to be had: no family of {joined(judges, 3)} is named")
+        yield replace(own, note=f"not available: no family of {joined(judges, 3)} is named")
     people, judge = _scores(one)
     for family in of_judges:
         ours, others = named == family, (named != family) & (named != "")
         variant = replace(own, variant=family)
         if not ours.any() or not others.any():
             lack = "of the judge's family" if not ours.any() else "of another family"
-            yield replace(variant, note=f"not to be had: no run {lack} is named")
+            yield replace(variant, note=f"not available: no run {lack} is named")
             continue
         off = judge - people
         yield replace(
@@ -129,7 +129,9 @@ def _circle(own: Finding, one: Corrected, used: Sequence[str], level: float) -> 
     others = ~ours
     if not ours.any() or not others.any():
         lack = "used the judge" if not ours.any() else "did without it"
-        yield replace(own, note=f"not to be had: no run here {lack} (--used RUN names those)")
+        yield replace(
+            own, note=f"not available: no run here {lack} (name such runs with --used RUN)"
+        )
         return
     yield _gain(
         replace(own, variant="gain"), one, ours, level,
@@ -144,7 +146,8 @@ def _circle(own: Finding, one: Corrected, used: Sequence[str], level: float) -> 
             own, variant=f"τ, {count / total:.0%}", n=total, before=before, after=after,
             figure="τ with − without them",
             value=None if before is None or after is None else after - before,
-            note=f"{count} of {counted(total, 'run')} used the judge; the mean of all such tables",
+            note=f"{count} of {counted(total, 'run')} used the judge; averaged over all such "
+            "tables",
         )  # fmt: skip
 
 
@@ -169,7 +172,10 @@ def of_judged_run(
     for one in found:
         ours = np.arange(len(one.runs)) == len(one.runs) - 1
         own = Finding(CIRCLE, one.runs[-1], one.measure, ", ".join(judges))
-        note = f"what {counted(len(one.runs) - 1, 'run')} hold, ranked by it; {_LABELLED}"
+        note = (
+            f"built from what {counted(len(one.runs) - 1, 'run')} contain, ranked by it; "
+            f"{_LABELLED}"
+        )
         yield _gain(own, one, ours, level, note)
 
 
@@ -235,13 +241,13 @@ def small_differences(
             shares.append(right / pairs)
             ties, count = ties + equal, count + pairs
     if not shares:
-        why = "people labelled no topic with a relevant passage and a worse one"
-        yield replace(own, note=f"not to be had: {why}")
+        why = "people labelled no topic with both a relevant passage and a worse one"
+        yield replace(own, note=f"not available: {why}")
         return
     interval = mean_interval(shares, level=level, resamples=RESAMPLES, seed=seed)
     yield replace(
         own, n=count, figure="share ordered right", value=float(np.mean(shares)),
-        note=f"{counted(len(shares), 'topic')}, which weigh alike; {ties} pairs of rankings tie",
+        note=f"{counted(len(shares), 'topic')}, weighted equally; {ties} pairs of rankings tie",
         **low_high(interval),
     )  # fmt: skip
 
@@ -283,8 +289,8 @@ def length_slope(one: Labelled, ledger: Ledger, *, level: float, seed: int) -> I
     grades, which = np.unique([unit.person for unit in twice], return_inverse=True)
     values = np.array([unit.base.value for unit in twice])
     if len(twice) < _LEAST_UNITS:
-        why = f"people labelled {counted(len(twice), 'unit')}; it takes {_LEAST_UNITS}"
-        yield replace(own, note=f"not to be had: {why}")
+        why = f"people labelled {counted(len(twice), 'unit')}; at least {_LEAST_UNITS} are needed"
+        yield replace(own, note=f"not available: {why}")
         return
     names, topic = np.unique(topics, return_inverse=True)
 

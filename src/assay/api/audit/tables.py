@@ -25,8 +25,8 @@ _LONGEST = 1500
 """Characters of a text that an example shows."""
 _SIGNIFICANT = 0.05
 _LEDE = (
-    "What the judge can be fooled by, shown on units of this evaluation that were changed. No "
-    "label given here enters any score."
+    "This audit tests how the judge can be fooled, on altered units of this evaluation. No label "
+    "given here enters any score."
 )
 
 _HEADING = ("probe", "n", "↑", "↓", "before", "after", "figure", "p")
@@ -95,13 +95,14 @@ def summary(found: Sequence[Finding]) -> list[str]:
     names = ", ".join(f"{one.probe} ({one.variant}, {one.of})" for one in real)
     differ = (
         f"Of {counted(len(tested), 'comparison')} with a test, {len(real)} "
-        f"{'differs' if len(real) == 1 else 'differ'} at .05 after Holm’s correction"
-        f"{': ' + names if names else ''}."
+        f"{('differs' if len(real) == 1 else 'differ')} at .05 after Holm’s "
+        f"correction{(': ' + names if names else '')}."
     )
     said = [differ] if tested else []
     equal = [one for one in found if one.figure == EQUAL and one.value is not None]
     said += [
-        f"Asked the same again, {one.labeller} gives {one.value:.0%} equal labels ({one.of})."
+        f"Asked the same question again, {one.labeller} gives {one.value:.0%} equal labels "
+        f"({one.of})."
         for one in equal
         if one.value is not None and one.value < 1
     ]
@@ -113,7 +114,7 @@ def summary(found: Sequence[Finding]) -> list[str]:
     ]
     said += [
         f"{one.labeller} overrates runs of its own family by {number(one.value, 3)}"
-        f"{'' if one.figure == AGAINST_PEOPLE else ', beside other judges'} ({one.of})."
+        f"{'' if one.figure == AGAINST_PEOPLE else ', compared with other judges'} ({one.of})."
         for one in found
         if one.probe == "self-preference" and one.value is not None and (one.low or 0) > 0
     ]
@@ -146,15 +147,17 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         settings={"n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats,
                   "level": wanted.level, "families": audit.families,
                   "runs that used the judge": list(wanted.used)},
-        gaps=(Gap(missing, "usable answers are missing.", "Those units are in no figure."),)
+        gaps=(Gap(missing, "usable answers are missing.", "Those units are not in any figure."),)
         if missing else (),
-        nothing="Every question of the audit has an answer that can be used.",
+        nothing="Every question of the audit has a usable answer.",
         lede=(_LEDE, *summary(found)),
-        facts=(("judge", ", ".join(judges)), ("units a probe, at most", str(wanted.n)),
+        facts=(("judge", ", ".join(judges)), ("maximum units per probe", str(wanted.n)),
                ("seed", str(wanted.seed))),
-        reproduce="assay audit FOLDER computes every number here from the labels in the ledger, "
-        "and asks only for those that it lacks. They are at full precision in audit.json, beside "
-        "this file; 'assay labels export' has every label, under the names audit:….",
+        reproduce=(
+            "assay audit FOLDER computes every number here from the labels in the ledger, and "
+            "asks only for missing ones. Full-precision numbers are in audit.json, beside this "
+            "file; 'assay labels export' writes every label, under the names audit:…."
+        ),
     )  # fmt: skip
 
 

@@ -256,9 +256,9 @@ def _doubt(settings: Settings, deciding: Sequence[Levels], told: Sequence[str]) 
             if one.read and low < p < high:
                 what, less = _LEVELS[level]
                 return (
-                    f"the judge abstains: {what} has the probability {p:.2f}, and from "
-                    f"{low:.2f} to {high:.2f} it can leave out neither {what} nor {less}. Have "
-                    "people label it, or another labeller, or judge without abstain in [judging]"
+                    f"the judge abstains: {what} has the probability {p:.2f}, and between "
+                    f"{low:.2f} and {high:.2f} it can rule out neither {what} nor {less}. Have "
+                    "people or another labeller label it, or judge without abstain in [judging]"
                 )
     return None
 

@@ -85,13 +85,13 @@ def read_local(path: Path, judge: JudgePackage = SMALL) -> Local | None:
         named = {str(digest): str(name) for digest, name in named.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
-            f"{path}: is no calibration of the judge ({error}): remove it, or run "
-            "'assay calibrate' again."
+            f"{path}: is not a calibration of the judge ({error}): remove it, or run 'assay "
+            "calibrate' again."
         ) from error
     if version != judge.edition:
         raise SettingsError(
-            f"{path}: was fitted for judge {version}, and this is judge {judge.edition}: "
-            "remove it, judge, and run 'assay calibrate' again."
+            f"{path}: was fitted for judge {version}, but this is judge {judge.edition}: remove "
+            "it, run 'assay judge', then run 'assay calibrate' again."
         )
     return Local(maps, named, judge=judge)
 

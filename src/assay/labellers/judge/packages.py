@@ -84,7 +84,7 @@ class JudgePackage:
             said = orjson.loads(self._settings)
             return Settings(said["version"], said["sha256"], said["calibration"])
         except (ValueError, KeyError, TypeError) as error:
-            raise self._damaged(f"{SETTINGS} is no judge's ({error})") from error
+            raise self._damaged(f"{SETTINGS} does not belong to a judge ({error})") from error
 
     @cached_property
     def settings_hash(self) -> str:
@@ -141,7 +141,7 @@ class JudgePackage:
 
     def _damaged(self, what: str) -> PrerequisiteError:
         return PrerequisiteError(
-            f"The judge '{self.labeller}': {what}: the installation is damaged. "
+            f"The judge '{self.labeller}': {what}. The installation is damaged: "
             f"{self.install('--force-reinstall')}"
         )
 

@@ -30,26 +30,28 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
         found += _unread_passage(question)
         if question.less:
             found.append(
-                f"sentences that hold the {_NAMES[question.ability]}'s words without saying it "
-                "were not read"
+                f"sentences that contain the {_NAMES[question.ability]}'s words without asserting "
+                "it were not read"
             )
         if question.whole is not None:
             found.append(
-                "a sentence has the claim's words and is not known to say it: it counts only where "
-                f"the judge is {CERTAIN:.0%} sure of it"
+                "a sentence has the claim's words but is not known to assert it: it counts only "
+                f"if the judge is {CERTAIN:.0%} sure of it"
             )
         if len(question.first.split()) - 1 > LONGEST_CLAIM and question.ability is Ability.E:
             found.append(
-                f"the claim has more than {LONGEST_CLAIM} words: cut it into single facts, as the "
-                "judge learnt from shorter ones"
+                f"the claim has more than {LONGEST_CLAIM} words: split it into single facts, "
+                "because the judge was trained on shorter ones"
             )
         if _code_or_formulas(question.second):
-            found.append("the passage reads like code or formulas, which the judge never learnt")
+            found.append(
+                "the passage looks like code or formulas, which the judge was not trained on"
+            )
         asked = len(question.first.split()) - 1  # the first word is the ability's
         if question.ability is Ability.A and asked > LONGEST_QUESTION:
             found.append(
-                f"the question has {asked} words: where it asks for several things, the judge "
-                "takes nearly any passage for a part of the answer"
+                f"the question has {asked} words: if it asks for several things, the judge "
+                "accepts almost any passage as part of the answer"
             )
     return found
 
@@ -67,8 +69,8 @@ def _unread_answer(unit: AnswerUnit) -> list[str]:
         found.append(f"only the last {QUESTION_WORDS} words of the question were read")
     if sum(len(one.split()) for one in unit.gold) > GOLD_WORDS:
         found.append(
-            f"only some {GOLD_WORDS} words of the gold answers, those nearest to the answer, "
-            "were read"
+            f"only about {GOLD_WORDS} words of the gold answers were read, those nearest to the "
+            "answer"
         )
     return found
 
@@ -88,7 +90,7 @@ def _unread_passage(question: JudgeQuestion) -> list[str]:
     most = room + (MAX_WINDOWS - 1) * (room - OVERLAP)
     if len(second) > most:
         found.append(
-            f"of the passage, {len(second):,} tokens long, only {MAX_WINDOWS} windows were read: "
-            f"those nearest to the {_NAMES[question.ability]}"
+            f"the passage has {len(second):,} tokens, but only {MAX_WINDOWS} windows of it were "
+            f"read: those nearest to the {_NAMES[question.ability]}"
         )
     return found

@@ -216,8 +216,8 @@ def _narrative(unit: RelevanceUnit) -> str | None:
     if count <= LONGEST_QUESTION:
         return None
     return (
-        f"the judge reads single questions, and this is a narrative of {count} words: ask for its "
-        'sub-narratives (relevance = "counted" or "at-once"), or use \'openai:MODEL\' for this task'
+        f"the judge reads single questions, but this is a narrative of {count} words: use its "
+        'sub-narratives (relevance = "counted" or "at-once"), or \'openai:MODEL\' for this task'
     )
 
 
@@ -289,10 +289,10 @@ def refusal(task: AnyTask) -> str | None:
     if task.name in WAYS:
         return None
     return (
-        f"The embedded judge says whether a passage supports a claim or answers a question and "
-        f"whether an answer is right; it cannot do {task.name}. Use 'openai:MODEL@URL'"
-        f"{_others(task)} for that task in [labellers], or where people alone are to label it an "
-        "empty file, 'recorded:none.jsonl'."
+        "The embedded judge decides whether a passage supports a claim or answers a question, and "
+        f"whether an answer is correct; it cannot do {task.name}. For that task, use "
+        f"'openai:MODEL@URL'{_others(task)} in [labellers]; or, if only people label it, an empty "
+        "file: 'recorded:none.jsonl'."
     )
 
 

@@ -185,7 +185,7 @@ def build_corpus(
                     0,
                     None,
                     f"The page {name!r} takes more than {how.page_seconds:g} seconds to read.",
-                    "It was left out. Give it more time (--page-seconds) or mend its markup.",
+                    "It was left out. Give it more time (--page-seconds) or fix its markup.",
                 )
             )
 

@@ -90,7 +90,7 @@ class SourceSettings:
 
 _KEPT_FAULTS = 100
 _HEADER = re.compile(r"[\r\n]*#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:(.*)", re.IGNORECASE)
-_NO_ID = "The id is blank or holds characters that cannot be printed."
+_NO_ID = "The id is blank or contains characters that cannot be printed."
 _IDS = ("docid", "doc_id", "id", "_id", "pid", "document_id")
 _TEXTS = ("segment", "text", "contents", "body", "content", "passage", "wikitext")
 
@@ -116,8 +116,8 @@ class Source:
             self.of_other_kinds = len(every) - len(self.files)
             if not self.files:
                 raise SettingsError(
-                    f"{path} holds no file that ends in {', '.join(ENDINGS)} (or these packed "
-                    "with .gz, .bz2 or .7z)."
+                    f"{path} contains no file whose name ends in {', '.join(ENDINGS)} (or one of "
+                    "these packed as .gz, .bz2 or .7z)."
                 )
         elif path.is_file():
             self.files = ("",)
@@ -205,7 +205,7 @@ class Source:
                     yield from self._table(path, stream)
         except (OSError, EOFError, zlib.error) as error:
             self._at = _nothing
-            cure = "The file is damaged or cut off; what was read before is kept."
+            cure = "The file is damaged or truncated; what was read before is kept."
             self.fault(path, 0, f"Reading stops here: {error}.", cure)
             if kind in ONE_EACH:
                 yield Skipped("unreadable")  # one item a file, so that skipping can count files
@@ -215,11 +215,11 @@ class Source:
         last = ""
         for found in mediawiki.pages(stream):
             if isinstance(found, mediawiki.Broken):
-                why, cure = found.why, "Give a dump with pages, or say what it is with --format."
+                why, cure = found.why, "Use a dump with pages, or give its format with --format."
                 if found.line:
                     after = f" after the page {quoted(last)}" if last else ""
                     why = f"The XML is broken{after}: {why}."
-                    cure = "Is the dump whole? Pages before and after this place are kept."
+                    cure = "Is the dump complete? Pages before and after this place are kept."
                 self.fault(path, found.line, why, cure)
                 continue
             title = _text(found.get("title"))
@@ -288,7 +288,7 @@ class Source:
             if whole.strip():
                 yield number, whole.strip(b" \r\n")
         if not number:
-            self.fault(path, 0, "The file is empty.", "Give a file with documents.")
+            self.fault(path, 0, "The file is empty.", "Use a file with documents.")
 
     def _json_lines(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """JSON objects, one a line: MS MARCO V2.1 segments and documents, BEIR, Pyserini …"""
@@ -296,7 +296,7 @@ class Source:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                self.fault(path, number, f"Not JSON: {error}.", "Write one JSON object a line.")
+                self.fault(path, number, f"Not JSON: {error}.", "Write one JSON object per line.")
                 continue
             yield from self._row(path, number, row)
 
@@ -307,7 +307,7 @@ class Source:
             for number, row in csv_rows(self._decoded(path, line, n) for n, line in lines):
                 yield from self._row(path, number, row)
         except csv.Error as error:
-            self.fault(path, 0, f"It is no table: {error}.", "What was read before is kept.")
+            self.fault(path, 0, f"It is not a table: {error}.", "What was read before is kept.")
 
     def _row(self, path: Path, number: int, row: object) -> Iterator[Item]:
         found = _of_row(row)
@@ -331,7 +331,7 @@ class Source:
             self.fault(path, 0, f"It cannot be read: {error}.", "The file was left out.")
             return Skipped("unreadable")
         for why in read.unread:
-            self.fault(path, 0, f"Not all of it can be read: {why}.", "The rest was taken.")
+            self.fault(path, 0, f"Not all of it can be read: {why}.", "The rest was read.")
         name = self._place(path)
         stem = bare_name(name)
         one = name if stem in self._shared else stem
@@ -358,11 +358,13 @@ class Source:
             one = cells[0].strip()
             if len(cells) not in (2, 3):
                 count = f"{len(cells)} {'column' if len(cells) == 1 else 'columns'}"
-                cure = "Write id, text or id, title, text, separated by tabs; it was left out."
+                cure = (
+                    "Write id, text or id, title, text, separated by tabs; the line was left out."
+                )
                 self.fault(path, number, f"The line has {count}.", cure)
             elif not _is_id(one):
                 self.fault(
-                    path, number, _NO_ID, "Give it one in the first column; it was left out."
+                    path, number, _NO_ID, "Add an id in the first column; the line was left out."
                 )
             else:
                 title = cells[1].strip() if len(cells) == 3 else ""
@@ -380,16 +382,16 @@ def _is_id(text: str) -> bool:
 def _of_row(row: object) -> Document | str:
     """The document in a JSON object, or what is wrong with it."""
     if not isinstance(row, dict):
-        return "The line holds no JSON object."
+        return "The line is not a JSON object."
     one = next((row[key] for key in _IDS if row.get(key) not in (None, "")), None)
     if isinstance(one, bool) or not isinstance(one, str | int):
-        return f"There is no id: none of {', '.join(_IDS)}."
+        return f"There is no id (looked for {', '.join(_IDS)})."
     one = str(one).strip()
     if not _is_id(one):
         return _NO_ID
     key = next((key for key in _TEXTS if isinstance(row.get(key), str)), None)
     if key is None:
-        return f"There is no text: none of {', '.join(_TEXTS)}."
+        return f"There is no text (looked for {', '.join(_TEXTS)})."
     about = row.get("metadata")
     title = row.get("title") or (about.get("title") if isinstance(about, dict) else None)
     name = title if isinstance(title, str) else ""

@@ -55,7 +55,7 @@ def format_of(path: Path) -> SourceFormat:
     found = ENDINGS.get(_ending(path.name))
     if found is None:
         raise SettingsError(
-            f"{path}: what it holds cannot be told from its name. Say it with --format "
+            f"{path}: its format cannot be recognised from its name. Give it with --format "
             f"{'|'.join(each for each in SourceFormat if each != 'auto')}."
         )
     return found

@@ -43,11 +43,11 @@ class Journal:
         begun = {self.path.with_name(f".{self.path.name}.fresh")}  # killed at its very start
         if there and not ours and (there != [workdir] or {*workdir.iterdir()} - begun):
             # Nothing of somebody else's is ever removed, --restart or not.
-            raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
+            raise SettingsError(f"{out} is not empty. Choose a new or empty folder.")
         if not restart and not update and (out / MANIFEST).is_file():
             raise SettingsError(
-                f"{out} holds a corpus already. Give another folder, --update to take up what has "
-                "changed in the source, or --restart to replace it."
+                f"{out} already holds a corpus. Choose another folder, or use --update to add "
+                "what has changed in the source, or --restart to replace it."
             )
         if self.path.is_file() and not restart:
             head = self.path.read_bytes().partition(b"\n")[0]
@@ -62,8 +62,8 @@ class Journal:
         head, *lines = self.path.read_bytes().split(b"\n")
         if head != orjson.dumps(state):
             raise SettingsError(
-                f"{self.out} holds the beginning of another build (other settings, or the source "
-                "has changed). Give the settings of that one, or --restart."
+                f"{self.out} holds an unfinished build with other settings or of a source that "
+                "has changed. Use the settings of that build, or --restart."
             )
         for each in lines:
             try:

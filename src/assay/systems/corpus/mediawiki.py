@@ -81,7 +81,7 @@ def pages(stream: IO[bytes]) -> Iterator[dict[str, Any] | Broken]:
         # The parser reads what has no end anew with each chunk: twice as large a one each time.
         data, least = stream.read(min(max(_CHUNK, silent), _LARGEST_CHUNK)), 0
     if not found and root != "mediawiki":
-        yield Broken(0, f"This is no MediaWiki export: the XML begins with <{root}>.")
+        yield Broken(0, f"This is not a MediaWiki export: the XML begins with <{root}>.")
 
 
 def local(tag: str) -> str:

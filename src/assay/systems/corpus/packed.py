@@ -56,8 +56,8 @@ class _Limited(io.RawIOBase):
         self._left -= len(data)
         if self._left < 0:
             raise OSError(
-                f"it unpacks to many times its size, perhaps to do harm; if it is what it should "
-                f"be, set {MAX_UNPACKED} to the bytes that it may have"
+                "it unpacks to many times its size, which may be an attack; if the file is "
+                f"genuine, set {MAX_UNPACKED} to the number of bytes to allow"
             )
         target[: len(data)] = data
         return len(data)
@@ -70,7 +70,7 @@ def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
     tool = next((found for name in _7ZIP if (found := shutil.which(name))), None)
     if tool is None:
         raise PrerequisiteError(
-            f"{path} is a 7-Zip archive, and no 7z tool is installed (looked for "
+            f"{path} is a 7-Zip archive, but no 7z tool is installed (looked for "
             f"{', '.join(_7ZIP)}). Install 7zip, or unpack the archive."
         )
     command = [tool, "e", "-so", "-y", str(path.resolve())]

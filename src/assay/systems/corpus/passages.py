@@ -77,9 +77,9 @@ class WordWindow(NamedTuple):
         """From the length in words and the overlap as a share of it. Raises SettingsError for
         lengths below 1 and shares outside [0, 1)."""
         if words < 1:
-            raise SettingsError("A passage has at least one word: --words 1 or more.")
+            raise SettingsError("A passage has at least one word: use --words 1 or more.")
         if not 0 <= overlap < 1:
-            raise SettingsError("The overlap is a share of a passage: from 0 up to, not with, 1.")
+            raise SettingsError("The overlap is a share of a passage: at least 0 and below 1.")
         return cls(words, min(round(words * overlap), words - 1), by)
 
 

@@ -41,7 +41,7 @@ def file_passages(path: Path) -> Iterator[CutPassage]:
     stem = path.name.removesuffix(".gz").removesuffix(".json")
     for number, row in enumerate(found if isinstance(found, list) else ()):
         if not isinstance(row, dict):
-            raise unreadable(path, 0, f"Passage {number} is no JSON object.")
+            raise unreadable(path, 0, f"Passage {number} is not a JSON object.")
         yield passage_of({"doc": stem, "number": number, **about, **row}, path, 0)
 
 
@@ -49,7 +49,7 @@ def passage_of(row: object, path: Path, number: int) -> CutPassage:
     """The passage that a record is, of line ``number`` of a file (0: the whole file). Raises
     FormatError for what is none."""
     if not isinstance(row, Mapping):
-        raise unreadable(path, number, "A passage is a JSON object.")
+        raise unreadable(path, number, "A passage must be a JSON object.")
     value = {
         field: next((row[name] for name in names if row.get(name) is not None), None)
         for field, names in _NAMES.items()
@@ -65,7 +65,7 @@ def passage_of(row: object, path: Path, number: int) -> CutPassage:
         place, start = int(value["number"] or 0), int(value["start"] or 0)
     except (OverflowError, TypeError, ValueError) as error:
         raise unreadable(
-            path, number, f"Its places and counts are whole numbers: {error}."
+            path, number, f"Its positions and counts must be whole numbers: {error}."
         ) from None
     one = str(value["id"]) if value["id"] is not None else f"{doc}#{place}"
     title = str(value["title"] or "")
@@ -74,5 +74,5 @@ def passage_of(row: object, path: Path, number: int) -> CutPassage:
 
 def unreadable(path: Path, line: int, why: str) -> FormatError:
     """That a line of a corpus cannot be read (0: the whole file)."""
-    fault = Fault(printable(str(path)), line, None, printable(why), "Make the corpus again.")
+    fault = Fault(printable(str(path)), line, None, printable(why), "Build the corpus again.")
     return FormatError([fault])

@@ -82,7 +82,7 @@ def read_passages(path: Path) -> Iterator[CutPassage]:
         folder = path / "documents" if (path / "documents").is_dir() else path
         yield from _documents(folder)
     elif not path.is_file():
-        raise SettingsError(f"There is no corpus {path}. Make one with: assay corpus build")
+        raise SettingsError(f"There is no corpus at {path}. Make one with: assay corpus build")
     elif path.suffix == ".parquet":
         yield from _parquet(path)
     else:
@@ -118,7 +118,7 @@ def write_passages(passages: Iterable[CutPassage], folder: Path, layout: Layout)
             every = list(rows)
             data = b"".join(map(line, every))
             if index is not None and not index.add(doc, every[0].title, raw.tell(), len(data)):
-                raise SettingsError(f"The passages of document {printable(doc)} lie apart.")
+                raise SettingsError(f"The passages of document {printable(doc)} are not together.")
             out.write(data)
             count += len(every)
         if index is None:
@@ -131,7 +131,7 @@ def write_passages(passages: Iterable[CutPassage], folder: Path, layout: Layout)
 
 
 _CURE = (
-    "If an update of it was stopped, give the same command again; else make the corpus again: "
+    "If an update was interrupted, run the same command again; otherwise build the corpus again: "
     "assay corpus build --restart"
 )
 
@@ -153,7 +153,7 @@ class Documents:
                 self._by_file = folder / "documents" if (folder / "documents").is_dir() else folder
                 return
             raise SettingsError(
-                f"{folder} has no documents to look up. Make it with: assay corpus build SOURCE "
+                f"{folder} has no documents to look up. Build it with: assay corpus build SOURCE "
                 f"{folder} (layout jsonl or documents)"
             )
         with told_of_damage(folder, _CURE):
@@ -162,7 +162,7 @@ class Documents:
             size = self._database.execute("SELECT bytes FROM whole").fetchone()[0]
             self._whole = size == (folder / PASSAGES).stat().st_size
             if not self._whole and not half_updated:
-                raise ValueError("its passages are not those of its look-up")
+                raise ValueError("its passages do not match its index of documents")
 
     @classmethod
     def fresh(cls, folder: Path) -> Documents:
@@ -315,8 +315,8 @@ def _documents(folder: Path) -> Iterator[CutPassage]:
     names = [name for name in names if name != MANIFEST]
     if not names:
         raise SettingsError(
-            f"{folder} holds no corpus: no {PASSAGES}, no passages.parquet, no *.json.gz. "
-            "Make one with: assay corpus build"
+            f"{folder} holds no corpus: no {PASSAGES}, no passages.parquet, no *.json.gz. Make "
+            "one with: assay corpus build"
         )
     for name in names:
         yield from file_passages(folder / name)

@@ -56,11 +56,13 @@ class Former:
         about = orjson.loads((folder / MANIFEST).read_bytes())
         if (about.get("settings"), about.get("assay")) != (settings, version):
             raise SettingsError(
-                f"{folder} holds a corpus of other settings, or by another version of Assay. Give "
-                "the settings of that one, or --restart."
+                f"{folder} holds a corpus with other settings, or by another version of Assay. "
+                "Use the settings of that corpus, or --restart."
             )
         if not (folder / DOCUMENTS).is_file():
-            raise SettingsError("Only a corpus of the layout jsonl can be updated. Use --restart.")
+            raise SettingsError(
+                "Only a corpus with the layout jsonl can be updated. Use --restart."
+            )
         self.documents = Documents(folder, half_updated=True)
 
     def stays(self, item: Item) -> Item | Stays:

@@ -72,7 +72,9 @@ class Analysis:
     def __post_init__(self) -> None:
         if self.language not in (*NAMES, "none"):
             known = ", ".join((*NAMES, "none"))
-            raise SettingsError(f"--language {self.language!r}: use one of {known}.")
+            raise SettingsError(
+                f"--language {self.language!r} is not supported: use one of {known}."
+            )
         if self.stopwords and self.language not in _STOPWORDS:
             raise SettingsError(f"There is no list of stop words for {self.language!r}.")
 

@@ -58,11 +58,11 @@ class BM25Settings:
 
     def __post_init__(self) -> None:
         if not (self.k1 >= 0 and math.isfinite(self.k1)):
-            raise SettingsError("k1 is a number from 0 up.")
+            raise SettingsError("k1 must be a number of at least 0.")
         if not 0 <= self.b <= 1:
-            raise SettingsError("b lies between 0 and 1.")
+            raise SettingsError("b must be between 0 and 1.")
         if not self.exact and (self.k1, self.b) != (_K1, _B):
-            raise SettingsError("Scores that are not exact have k1 = 1.2 and b = 0.75.")
+            raise SettingsError("Scores that are not exact need k1 = 1.2 and b = 0.75.")
 
 
 def indexed_text(passage: CutPassage, *, title: bool) -> str:
@@ -131,7 +131,8 @@ def _told_of_the_disk(folder: Path) -> Iterator[None]:
         yield
     except ValueError as error:
         raise SettingsError(
-            f"{folder}: cannot be written: {error}. Make room, or see to the disk, and run again."
+            f"{folder}: cannot be written: {error}. Free some space, or check the disk, and run "
+            "again."
         ) from error
 
 

@@ -116,7 +116,8 @@ def build_dense(
                 write_whole(state, orjson.dumps(about))
             elif rows.shape[1] != packing.size:
                 raise SettingsError(
-                    f"{embedder.name} gave vectors of {rows.shape[1]} and {packing.size}."
+                    f"{embedder.name} gave vectors of {rows.shape[1]} components instead of "
+                    f"{packing.size}."
                 )
             out.write(packing.packed(rows))
             names.write(b"".join(marks))
@@ -145,8 +146,8 @@ def _embedded(
         made = embedder.passages([texts[place] for place in fresh])
         if made.shape[1] != known.size:
             raise SettingsError(
-                f"{embedder.name} gave vectors of {made.shape[1]}, and there are such of "
-                f"{known.size}: --restart."
+                f"{embedder.name} gave vectors of {made.shape[1]} components, but the existing "
+                f"ones have {known.size}: use --restart."
             )
         rows[fresh] = made
     known_places = [place for place, row in enumerate(old) if row is not None]
@@ -176,7 +177,7 @@ def _packing(about: Mapping[str, Any]) -> Packing:
     """How vectors are written that ``about`` tells of. Raises SettingsError for no known form."""
     form = about.get("form", Precision.F16)
     if form not in set(Precision):
-        raise SettingsError(f"Vectors in {form!r} are of another version of Assay. {_CURE}")
+        raise SettingsError(f"Vectors in {form!r} are from another version of Assay. {_CURE}")
     return Packing(Precision(form), int(about["size"]))
 
 
@@ -189,7 +190,7 @@ def _known(path: Path, name: str, form: Precision | None) -> dict[str, Any] | No
     except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
     if other != name:
-        what = "vectors" if path.name == ABOUT else "the beginning of vectors"
+        what = "vectors" if path.name == ABOUT else "unfinished vectors"
         raise SettingsError(
             f"{path.parent} holds {what} by {other}, not by {name}. Use that embedder, another "
             "folder, or --restart."
@@ -197,7 +198,7 @@ def _known(path: Path, name: str, form: Precision | None) -> dict[str, Any] | No
     if form is not None and known.get("form", Precision.F16) != form:
         raise SettingsError(
             f"{path.parent} holds vectors in {known.get('form', Precision.F16)}, not in {form}. "
-            "Leave out --vectors, or --restart."
+            "Leave out --vectors, or use --restart."
         )
     return known
 
@@ -237,8 +238,8 @@ class DenseIndex:
             return [[] for _ in queries]
         if queries.shape[1] != self._size:
             raise SettingsError(
-                f"The index has vectors of {self._size} by {self.embedder}, the queries of "
-                f"{queries.shape[1]}: use the embedder that built it."
+                f"The index has vectors of {self._size} components by {self.embedder}, but the "
+                f"queries have {queries.shape[1]}: use the embedder that built the index."
             )
         if not exact and self._cells is not None and len(queries) <= FEW:
             return self._approximate(self._cells, queries, k)

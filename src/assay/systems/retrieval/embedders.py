@@ -85,7 +85,7 @@ def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) 
         return SentenceTransformers(rest)
     if kind == "openai" and rest:
         return Endpoint(openai_settings(rest, LabellerOptions(named=named)))
-    raise SettingsError(f"'{spec}' is no embedder. Use one of: {SPEC_HELP}.")
+    raise SettingsError(f"'{spec}' is not an embedder. Use one of: {SPEC_HELP}.")
 
 
 def unit(rows: NDArray[Any]) -> Vectors:
@@ -207,11 +207,11 @@ class StaticVectors:
             self._weights = tensors.get("weights", np.ones(pieces))[:, None].astype(np.float32)
             self._places = tensors.get("mapping", np.arange(pieces))
             if len(self._weights) < pieces or len(self._places) < pieces:
-                raise ValueError("there are more word pieces than weights of them")
+                raise ValueError("there are more word pieces than weights")
             if self._places.max(initial=0) >= len(self._rows):
-                raise ValueError("there are more word pieces than vectors of them")
+                raise ValueError("there are more word pieces than vectors")
         except OSError as error:
-            raise SettingsError(f"{folder} holds no model of model2vec: {error}") from error
+            raise SettingsError(f"{folder} holds no model2vec model: {error}") from error
         except Exception as error:  # of the tokeniser's library, which raises nothing finer
             raise SettingsError(f"The model in {folder} cannot be read: {error}") from error
         self._tokenizer.no_padding()
@@ -308,7 +308,7 @@ class Endpoint:
             with self._alone:
                 return unit(asyncio.run(self._all(list(texts))))
         except (RequestRefused, LabellerUnreachable) as error:
-            told = f"No embeddings: {error} What is embedded already is kept."
+            told = f"Embedding failed: {error} What is already embedded is kept."
             raise LabellerUnreachable(told) from error
 
     async def _all(self, texts: list[str]) -> Vectors:
@@ -343,9 +343,11 @@ def _rows(reply: Mapping[str, Any], wanted: int) -> Vectors:
     except (KeyError, TypeError) as error:
         raise ValueError(f"it holds no list of embeddings with indices ({error})") from error
     if rows.ndim != 2 or places != list(range(wanted)):
-        raise ValueError(f"it holds {len(rows)} embeddings for {wanted} texts, or of other ones")
+        raise ValueError(
+            f"it holds {len(rows)} embeddings for {wanted} texts, or embeddings of other texts"
+        )
     if not np.isfinite(rows).all() or not rows.any():
-        raise ValueError("its embeddings are no numbers, or nothing but zeros")
+        raise ValueError("its embeddings are not numbers, or are all zeros")
     return rows
 
 

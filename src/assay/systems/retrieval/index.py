@@ -72,7 +72,7 @@ def build_index(
     how = settings or IndexSettings()
     embedder = None if how.dense is None else make_embedder(how.dense)
     if how.megabytes < 16:
-        raise SettingsError("Building needs at least 16 MB: --memory 16.")
+        raise SettingsError("Building needs at least 16 MB: use --memory 16.")
     with alone(folder):
         about: dict[str, Any] = {
             "assay": __version__,
@@ -91,23 +91,25 @@ def build_index(
         known = read_about(path, {}, _CURE) if path.is_file() else None
         if known is None:
             if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
-                raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
+                raise SettingsError(
+                    f"{folder} is not empty and holds no index. Choose a new folder."
+                )
             about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
             write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
             return _with_vectors(corpus, folder, about, how, embedder, None, told)
         if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
             raise SettingsError(
-                f"{folder} holds an index of other settings. Give another folder, or --restart to "
-                "replace it."
+                f"{folder} holds an index with other settings. Choose another folder, or use "
+                "--restart to replace it."
             )
         about["passages"], about["content"] = _content(corpus, "passages compared", told)
         if known.get("content") == about["content"]:
             return _with_vectors(corpus, folder, known, how, embedder, None, told)
         if not update:
             raise SettingsError(
-                f"{folder} holds an index of other passages: {known.get('passages')} that are not "
-                f"the {about['passages']} of {corpus}. Give another folder, --update to take these "
-                "up, or --restart to replace it."
+                f"{folder} holds an index of other passages: its {known.get('passages')} are not "
+                f"the {about['passages']} of {corpus}. Choose another folder, or use --update to "
+                "index the new passages, or --restart to replace the index."
             )
         was = folder / known["dense"]
         if embedder is None and (was / DENSE).is_file():
@@ -214,11 +216,11 @@ class Index:
         with told_of_damage(path, _CURE):
             self.analysis = Analysis(**self.about["analysis"])
             if not all(_PART.fullmatch(self.about[name]) for name in ("bm25", "dense")):
-                raise ValueError("it names folders that are no part of an index")
+                raise ValueError("it names folders that are not part of an index")
         self.bm25 = BM25Index(folder / self.about["bm25"], self.analysis, title=self.about["title"])
         if len(self) != self.about["passages"]:
             raise SettingsError(
-                f"{folder} holds {len(self)} passages, and {path} says {self.about['passages']}. "
+                f"{folder} holds {len(self)} passages, but {path} says {self.about['passages']}. "
                 f"{_CURE}"
             )
 
@@ -231,7 +233,7 @@ class Index:
         found = DenseIndex(self.folder / self.about["dense"])
         if len(found) != len(self):
             raise SettingsError(
-                f"{self.folder} holds {len(self)} passages and {len(found)} vectors. {_CURE}"
+                f"{self.folder} holds {len(self)} passages but {len(found)} vectors. {_CURE}"
             )
         return found
 
@@ -253,8 +255,8 @@ class Index:
             return ""
         if main in STEMMERS or own in STEMMERS:
             return (
-                f"The passages look {NAMES[main]}, and the index is {self.analysis}: build it with "
-                f"--language {main} --restart."
+                f"The passages look {NAMES[main]}, but the index is {self.analysis}: build it "
+                f"with --language {main} --restart."
             )
         return ""
 
@@ -269,8 +271,8 @@ class Index:
         )
         passages = ", ".join(NAMES[code] for code in self.languages) or "no known language"
         return [
-            f"{count} of {len(topics)} topics look {NAMES[code]}; the index is {self.analysis}, "
-            f"its passages are in {passages}: few terms will be shared. Translate them, or take "
-            "an embedder of many languages (--dense e5)."
+            f"{count} of {len(topics)} topics look {NAMES[code]}, but the index is "
+            f"{self.analysis} and its passages are in {passages}: few terms will match. Translate "
+            "the topics, or use a multilingual embedder (--dense e5)."
             for code, count in found.most_common()
         ]

@@ -107,7 +107,7 @@ def listwise(
     """
     if not 1 <= stride <= window or not 2 <= window <= MOST_ORDERED:
         raise SettingsError(
-            f"A window holds 2 to {MOST_ORDERED} passages and moves by 1 to its length."
+            f"A window must hold 2 to {MOST_ORDERED} passages and move by 1 to its length."
         )
     now = {topic: list(found[:depth]) for topic, found in lists.items()}
     asked = failed = missing = 0

@@ -107,6 +107,6 @@ def _fits(one: str, mark: str) -> None:
     if bad or not one or one != one.strip() or LINE_BREAKS.search(one) or "\n" in one:
         what = "semicolons" if mark == ";" else "white space"
         raise SettingsError(
-            f"The id {quoted(one)} cannot stand in a run of this format, which has no {what} "
-            "there. Give the document, or the topic, another id where it comes from."
+            f"The id {quoted(one)} cannot be used in a run of this format, which allows no {what} "
+            "there. Change the id of the document or topic at its source."
         )

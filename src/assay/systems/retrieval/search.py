@@ -54,9 +54,9 @@ class RetrievalSettings:
 
     def __post_init__(self) -> None:
         if self.k < 1 or self.depth < self.k or self.rerank_depth < 1:
-            raise SettingsError("--k is at least 1, and --depth at least as much as --k.")
+            raise SettingsError("--k must be at least 1, and --depth at least --k.")
         if not (self.rrf_k >= 0 and math.isfinite(self.rrf_k)):
-            raise SettingsError("The constant of RRF is a number from 0 up.")
+            raise SettingsError("The constant of RRF must be a number of at least 0.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ def _searched(
             raise SettingsError("Dense search needs an embedder.")
         if embedder.name != index.dense.embedder:
             raise SettingsError(
-                f"The index has vectors by {index.dense.embedder}, the queries would be embedded "
-                f"by {embedder.name}. Use --dense with the embedder that built it."
+                f"The index has vectors by {index.dense.embedder}, but the queries would be "
+                f"embedded by {embedder.name}. Use --dense with the embedder that built the index."
             )
         vectors = embedder.queries([text for _, text in flat])
         found = index.dense.search(vectors, depth, exact=settings.exact)
