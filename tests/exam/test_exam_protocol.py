@@ -386,6 +386,7 @@ def test_texts_are_cut_without_losing_a_word(tmp_path):
     parts = cut(f"Short.\n\n{long}", 40)
     assert " ".join(parts).split() == f"Short. {long}".split()
     assert all(len(part.split()) <= 40 for part in parts)
+    assert [len(part) for part in cut("東京は首都だ。" * 6, 20)] == [15, 15, 15]
     (tmp_path / "r.jsonl").write_text('{"run": "a", "query_id": "q"}\n{\n')
     assert [fault.line for fault in read_responses(tmp_path / "r.jsonl").errors] == [1, 2]
     (tmp_path / "q.tsv").write_text("q\tskin\tq/1\tlayers\nq\tskin\tq/2\tageing\nbroken\n")

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.formats.r2c2_pr import read_pr_run
+from assay.model.words import word_spans
 from assay.systems.corpus import mediawiki
 from assay.systems.corpus.build import BuildSettings, build_corpus
 from assay.systems.corpus.documents import Source, SourceSettings
-from assay.systems.corpus.passages import WordWindow, cut, passages, word_spans
+from assay.systems.corpus.passages import WordWindow, cut, passages
 from assay.systems.corpus.store import (
     Documents,
     Layout,

@@ -11,11 +11,12 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from assay.model.errors import SettingsError
 from assay.model.paths import TRUSTED_FOLDERS
+from assay.model.words import word_spans
 from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.build import BuildSettings, build_corpus, document_passages
 from assay.systems.corpus.documents import Document, TextKind
 from assay.systems.corpus.files import files_in
-from assay.systems.corpus.passages import Cut, WordWindow, cut, word_spans
+from assay.systems.corpus.passages import Cut, WordWindow, cut
 from assay.systems.corpus.readers import html_text, markdown_text, pdf_text
 from assay.systems.corpus.store import read_passages
 

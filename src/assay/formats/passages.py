@@ -18,11 +18,16 @@ from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
 from assay.model.summaries import normalised_text
 from assay.model.wording import counted, quoted
+from assay.model.words import word_spans
 
 _IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
 _TEXTS = ("text", "segment", "contents", "passage")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«A-Z0-9À-Þ])")
-_END = re.compile(r"[.!?]+(?:\s|$)")
+_SENTENCE = re.compile(
+    r"(?<=[.!?؟۔])[\"')\]”’»]*\s+(?=([\"'(\[“‘«]|[^\W_]))"
+    r"|(?<=[。！？।॥])(?![。！？।॥\"')\]”’»」』）】])\s*(?=\S)"
+)
+"""What lies between two sentences, where the letter that comes is no small one."""
+_END = re.compile(r"[.!?؟۔]+(?:\s|$)|[。！？।॥]+")
 """Between sentences in whatever case, where it does not matter that an abbreviation is an end."""
 
 
@@ -128,7 +133,16 @@ def _without_repeats(passages: Iterable[str]) -> Iterator[tuple[int, str]]:
 def sentences(text: str) -> list[str]:
     """The sentences of a text, by its full stops and line breaks; white space is one space."""
     lines = (" ".join(line.split()) for line in text.splitlines())
-    return [one for line in lines if line for one in _SENTENCE.split(line) if one.strip()]
+    return [one for line in lines for one in _split(line) if one.strip()]
+
+
+def _split(line: str) -> Iterator[str]:
+    start = 0
+    for end in _SENTENCE.finditer(line):
+        if not (end[1] or "").islower():
+            yield line[start : end.start()]
+            start = end.end()
+    yield line[start:]
 
 
 def cut(text: str, most_words: int = 200) -> list[str]:
@@ -141,8 +155,8 @@ def cut(text: str, most_words: int = 200) -> list[str]:
         if not whole:
             continue
         part: list[str] = []
-        for sentence in _SENTENCE.split(whole):
-            if part and len(" ".join([*part, sentence]).split()) > most_words:
+        for sentence in _split(whole):
+            if part and sum(len(word_spans(one)) for one in (*part, sentence)) > most_words:
                 passages.append(" ".join(part))
                 part = []
             part.append(sentence)

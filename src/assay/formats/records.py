@@ -33,9 +33,10 @@ KEYS = (
     "truncated",
 )  # fmt: skip
 ASKED_KEYS = ("id", "question", "references", "reference", "answerable", "category")
-_MARK = re.compile(r"\s?\[([^\[\]]{1,200})\]")
+_MARK = re.compile(r"\s?\[[^\[\]]{1,200}\]")
 _NUMBERS = re.compile(r"\d{1,6}(?:\s*,\s*\d{1,6})*")
-_AFTER_STOP = re.compile(r"([.!?])((?:\s?\[[^\[\]]{1,200}\])+)(?=\s|$)")
+_MARKS = rf"(?:{_MARK.pattern})+"
+_AFTER_STOP = re.compile(rf"([.!?؟۔](?={_MARKS}(?:\s|$))|[。！？।॥])({_MARKS})")
 _BREAK = re.compile(r"[\t\r\n]")
 _ROLES = ("user", "assistant")
 
@@ -299,7 +300,7 @@ def _cited(text: str, places: _Places) -> Iterator[CitedSentence]:
 def _marks(text: str, places: _Places) -> list[int]:
     found: list[int] = []
     for mark in _MARK.finditer(text):
-        inside = mark[1].strip()
+        inside = mark[0].strip()[1:-1].strip()
         if normal_id(inside) in places.ids:
             found.append(places.ids[normal_id(inside)])
         elif _NUMBERS.fullmatch(inside):
@@ -311,7 +312,7 @@ def _marks(text: str, places: _Places) -> list[int]:
 
 def _without_marks(text: str, places: _Places) -> str:
     def cut(mark: re.Match[str]) -> str:
-        inside = mark[1].strip()
+        inside = mark[0].strip()[1:-1].strip()
         is_mark = normal_id(inside) in places.ids or _NUMBERS.fullmatch(inside)
         return "" if is_mark else mark[0]
 
