@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
 
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import LINE_BREAKS
 from assay.model.errors import SettingsError
 from assay.model.wording import quoted
+from assay.model.words import word_spans
 from assay.systems.retrieval.rerank import Lists, RankedPassage
 
 _SPACES = re.compile(r"\s+")
@@ -24,7 +28,7 @@ def pr_run(
     """An R2C2 PR run: ``QuestionID;PassageRank;DocID;PassageText``, at most 20 a question.
 
     White space, line breaks too, becomes one blank. With ``max_chars`` a longer passage is cut to
-    that part of it, between words, that holds most of the question's different terms. Raises
+    that part of it, whole words, that holds most of the question's different terms. Raises
     SettingsError for an id that the format cannot hold.
     """
     lines = []
@@ -41,37 +45,37 @@ def pr_run(
 
 
 def best_part(text: str, wanted: set[str], most: int, terms: Terms) -> str:
-    """The consecutive part of ``text``, at most ``most`` characters, whole words, that holds the
-    most terms of ``wanted``; the first of equals. A single longer word is cut."""
+    """The consecutive part of ``text``, at most ``most`` characters, whole words (characters, where
+    none are between spaces), that holds the most terms of ``wanted``; the first of equals. A single
+    longer word is cut."""
     if len(text) <= most:
         return text
-    words = text.split(" ")
-    hits = [[term for term in terms(word) if term in wanted] for word in words]
-    best, best_count, start, size = (0, 0), -1, 0, -1
-    inside: dict[str, int] = {}
-    for end, word in enumerate(words):
-        size += len(word) + 1
-        for term in hits[end]:
-            inside[term] = inside.get(term, 0) + 1
-        while size > most and start < end:
-            size -= len(words[start]) + 1
-            for term in hits[start]:
-                inside[term] -= 1
-                if not inside[term]:
-                    del inside[term]
-            start += 1
-        if size <= most and len(inside) > best_count:
-            best, best_count = (start, end + 1), len(inside)
+    spans = word_spans(text)
+    found = cache(lambda piece: [term for term in terms(piece) if term in wanted])
+    own = [found(text[start:end]) for start, end in spans]
+    # Where nothing is between them, two characters are a term, too.
+    pairs = [
+        found(text[before:end]) if over == start else []
+        for (before, over), (start, end) in pairwise(spans)
+    ]
+    best, best_count, first = (0, 0), -1, 0
+    inside: Counter[str] = Counter()
+    for last, (_, end) in enumerate(spans):
+        inside.update(own[last])
+        inside.update(pairs[last - 1] if last > first else ())
+        while end - spans[first][0] > most and first < last:
+            inside.subtract([*own[first], *pairs[first]])
+            first += 1
+        count = sum(number > 0 for number in inside.values())
+        if end - spans[first][0] <= most and count > best_count:
+            best, best_count = (first, last), count
     first, last = best
-    size = len(" ".join(words[first:last]))
     # What room is left is filled, with what follows first.
-    while last < len(words) and size + len(words[last]) + 1 <= most:
-        size += len(words[last]) + 1
+    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= most:
         last += 1
-    while first and size + len(words[first - 1]) + 1 <= most:
+    while first and spans[last][1] - spans[first - 1][0] <= most:
         first -= 1
-        size += len(words[first]) + 1
-    return " ".join(words[first:last]) or text[:most]
+    return text[spans[first][0] : spans[last][1]][:most]
 
 
 def trec_run(lists: Lists, name: str, *, documents: bool = False) -> bytes:
