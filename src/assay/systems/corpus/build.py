@@ -23,6 +23,7 @@ from assay.labellers.gguf import usable_cores
 from assay.model.errors import Fault
 from assay.model.progress import ProgressCallback, fraction_done, no_progress
 from assay.model.version import __version__
+from assay.model.words import word_spans
 from assay.systems.alone import alone
 from assay.systems.corpus.accounting import Account, Became, Fate
 from assay.systems.corpus.documents import Document, Item, Source, SourceSettings, TextKind
@@ -108,7 +109,7 @@ def document_passages(
     text = document_text(document, settings.clean, account)
     if document.kind is TextKind.SEGMENT:
         whole = CutPassage(
-            document.segment, document.id, document.title, 0, text, len(text.split()), 0, 0
+            document.segment, document.id, document.title, 0, text, len(word_spans(text)), 0, 0
         )
         return [whole] if text else []
     return list(passages(document.id, plain(document.title), text, settings.window))

@@ -11,6 +11,7 @@ import orjson
 from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError
 from assay.model.wording import printable
+from assay.model.words import word_spans
 from assay.systems.corpus.passages import CutPassage
 
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -58,7 +59,7 @@ def passage_of(row: object, path: Path, number: int) -> CutPassage:
     if not isinstance(text, str) or doc is None:
         raise unreadable(path, number, "A passage needs a text and the id of its document.")
     try:
-        words = int(value["words"] or 0) or len(text.split())
+        words = int(value["words"] or 0) or len(word_spans(text))
         overlap = int(value["overlap"] or 0)
         if value["overlap"] is None and value["overlap_ratio"] is not None:
             overlap = round(float(value["overlap_ratio"]) * words)
