@@ -251,7 +251,7 @@ def test_untidy_tags(write):
         ("1;WASEDA-PR-1;4;x", "error", "Its ranks: 1–3, 5."),
         ("1;WASEDA-PR-2;1;x", "error", "Is WASEDA-PR-1 meant?"),
         ("1;WASEDA-PR-2;1;x", "error", "Known PR runs: Café-PR, WASEDA-PR-1."),
-        ("1;waseda-pr-1;1;x", "error", "upper and lower case"),
+        ("1;waseda-pr-1;1;x", "error", "case or width"),
         ("1;WASEDA-PR-1.txt;1;x", "error", "without ending"),
     ],
 )

@@ -111,6 +111,11 @@ def test_empty_fields(write):
     assert "question id" in found[2].why
 
 
+def test_an_id_of_other_width_is_told_with_the_one_that_is_known(write):
+    fault = read_pr_run(write("問1;1;d;t\n"), questions=[Question("問１", "?")]).errors[0]
+    assert fault.cure == "Write 問１: only case or width differ."
+
+
 def test_unknown_questions_and_missing_ones(write):
     path = write("1;1;d;t\n1;2;d;u\n0002;1;d;t\n000Z;1;d;t\n")
     missing, unpadded, unknown = read_pr_run(path, questions=ASKED).faults

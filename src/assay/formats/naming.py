@@ -107,7 +107,7 @@ class KnownIds:
 
     @cached_property
     def _folded(self) -> dict[str, str]:
-        return {one.casefold(): one for one in reversed(self.ids)}
+        return {_fold(one): one for one in reversed(self.ids)}
 
     def __contains__(self, one: str) -> bool:
         return one in self._all
@@ -117,9 +117,9 @@ class KnownIds:
         padded = self._unpadded.get(_unpad(one))
         if padded is not None:
             return f"Write {printable(padded)}: ids are strings, so leading zeros matter."
-        cased = self._folded.get(one.casefold())
+        cased = self._folded.get(_fold(one))
         if cased is not None:
-            return f"Write {printable(cased)}: only upper and lower case differ."
+            return f"Write {printable(cased)}: only case or width differ."
         near = self._nearest(one)
         hint = f" Is {near} meant?" if near else ""
         return f"Use an id of the question file.{hint}"
@@ -133,7 +133,7 @@ class KnownIds:
 
     def is_misspelt(self, one: str) -> bool:
         """True where ``one`` is a known id but for leading zeros or case."""
-        return _unpad(one) in self._unpadded or one.casefold() in self._folded
+        return _unpad(one) in self._unpadded or _fold(one) in self._folded
 
     def check_all(self, seen: Container[str], faults: FaultList, what: str, cure: str) -> None:
         """Warns of the known ids that are not in ``seen``, in the question file's order: a run has
@@ -164,7 +164,7 @@ def name_cure(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     for other in names:
         if _fold(other) == _fold(name):
-            return f"Write {printable(other)}: only upper and lower case differ."
+            return f"Write {printable(other)}: only case or width differ."
     for other in names:
         if run_name(name) == other:
             return f"Write {printable(other)}: a run's name is its file's name without ending."
