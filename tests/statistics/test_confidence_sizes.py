@@ -31,7 +31,7 @@ def test_accuracy_needs_what_the_paired_t_test_needs():
     simulation = Simulation([Pilot.of(p, c)], "Accuracy")
     variances = [np.var(c[:, a].astype(float) - c[:, b]) / 2 for a, b in combinations(range(3), 2)]
     for n in (60, 150, 400):
-        seen = simulation.foreseen(n, 0.05, [0.1])
+        seen = simulation.forecast(n, 0.05, [0.1])
         powers = [paired_t_power(n, 0.1, variance, 0.05) for variance in variances]
         assert seen.power[0] == pytest.approx(np.mean(powers), abs=0.03)
         assert seen.least_power[0] == pytest.approx(min(powers), abs=0.04)
@@ -79,15 +79,15 @@ def test_more_is_asked_for_where_more_is_wanted():
 
 def test_pairs_are_of_runs_of_one_pilot():
     one, other = (Pilot.of(*answers(50, seed=seed)) for seed in (1, 2))
-    both = Simulation([one, other], "HMR").foreseen(100, 0.05, [0.1])
-    alone = [Simulation([each], "HMR").foreseen(100, 0.05, [0.1]) for each in (one, other)]
+    both = Simulation([one, other], "HMR").forecast(100, 0.05, [0.1])
+    alone = [Simulation([each], "HMR").forecast(100, 0.05, [0.1]) for each in (one, other)]
     assert both.power[0] == pytest.approx(np.mean([each.power[0] for each in alone]), abs=0.03)
 
 
 def test_an_undefined_measure_finds_nothing():
     p = np.tile([[0.9, 0.8]], (20, 1))
     simulation = Simulation([Pilot.of(p, np.ones((20, 2)))], "AUROC")  # never a wrong answer
-    seen = simulation.foreseen(50, 0.05, [0.1])
+    seen = simulation.forecast(50, 0.05, [0.1])
     assert seen.power[0] == 0
     assert np.isnan(seen.width)
     assert {row.topics for row in simulated_sizes(simulation)} == {None}

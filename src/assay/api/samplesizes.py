@@ -93,7 +93,7 @@ def _about(path: Path, matrix: Comparable, **more: str) -> dict[str, Any]:
 
 class SimulatedPower(NamedTuple):
     """What a pilot could show of a difference ``mind``, see
-    :class:`assay.statistics.confidence_sizes.Foreseen`."""
+    :class:`assay.statistics.confidence_sizes.Forecast`."""
 
     matrix: str
     alpha: float
@@ -214,7 +214,7 @@ def _simulated(
         n, m = len(table.topics), len(table.runs)
         had = Simulation([pilot], measure, draws=draws, seed=seed)
         for alpha in demands.alphas:
-            power, least, width, run_width = had.foreseen(n, alpha, demands.minds)
+            power, least, width, run_width = had.forecast(n, alpha, demands.minds)
             powers += (
                 SimulatedPower(
                     str(path), alpha, mind, m, n, float(one), float(two), width, run_width

@@ -1,10 +1,11 @@
-"""Whether labellers agree: counts, Cohen's κ and Krippendorff's α, with intervals over topics.
+"""Agreement of labellers: counts, Cohen's κ and Krippendorff's α, with intervals over topics.
 
 Labels are numbers; ``None`` and NaN mean that a labeller gave none. The distance of two labels is
-the distance of their values, so scales need not be evenly spaced and empty labels change nothing.
+the difference of their values, so scales need not be evenly spaced, and labels of the scale that
+nobody gave change nothing.
 
-Intervals resample topics with all their labels, because labels of one topic are not independent
-of one another. The definitions are in :mod:`assay.statistics.kappa`.
+Intervals resample whole topics, because labels of the same topic are not independent. The
+coefficients are defined in :mod:`assay.statistics.kappa`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from assay.measures.bootstrap import MIN_TOPICS, Interval, percentile_interval, 
 from assay.measures.settings import probability
 from assay.statistics.checks import defined
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
-from assay.statistics.resampling import parts
+from assay.statistics.resampling import blocks
 from assay.statistics.tables import (
     Outside,
     coincidences,
@@ -34,18 +35,20 @@ from assay.statistics.tables import (
 )
 
 _MOST_IN_TABLE = 2000
-"""Of more labels than this there is no table of counts, which no one could read."""
+"""With more different labels than this, there is no table of counts: nobody could read it."""
 
 _RESAMPLES = 2000
 _CELLS_AT_ONCE = 2_000_000
-"""How many numbers of resamples are held in memory at a time, in each of a dozen arrays: 16 MB."""
+"""How many numbers are in memory at a time, in each of about a dozen arrays: 16 MB."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval. ``value``: the statistic, ``None`` if the data leave it
-    undefined. ``interval``: its bootstrap interval, ``None`` if there is none: no topics were
-    given, there is only one, or the value is undefined."""
+    """A statistic with its interval.
+
+    ``value``: ``None`` if it is undefined. ``interval``: its bootstrap interval, or ``None`` if no
+    topics were given, there is only one, or the value is undefined.
+    """
 
     value: float | None
     interval: Interval | None
@@ -53,11 +56,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class LabelAgreement:
-    """How the labellers agree on one label.
+    """The agreement on one label.
 
-    ``label``: the label. ``first``: how often the first labeller gave it. ``second``: how often the
-    second did. ``both``: how often both gave it to the same item. ``agreement``: 2 both / (first +
-    second), the specific agreement; ``None`` if no one gave it.
+    ``first``, ``second``: how often each labeller gave the label. ``both``: how often both gave it
+    to the same item. ``agreement``: the specific agreement, 2 both / (first + second), or ``None``
+    if nobody gave the label.
     """
 
     label: float
@@ -69,10 +72,10 @@ class LabelAgreement:
 
 @dataclass(frozen=True)
 class PairOrders:
-    """How two labellers order the pairs of items of a topic, summed over topics.
+    """How two labellers order pairs of items of the same topic, summed over topics.
 
-    ``agree``: pairs that both order the same way. ``tie``: pairs that at least one labeller gives
-    the same label. ``disagree``: pairs that they order in opposite ways.
+    ``agree``: the number of pairs that both order in the same way. ``tie``: pairs to which at least
+    one labeller gives equal labels. ``disagree``: pairs that they order in opposite ways.
     """
 
     agree: int
@@ -85,13 +88,13 @@ class Agreement:
     """The agreement of two labellers.
 
     ``labels``: the label values of the table, ascending: the scale, and labels outside it.
-    ``table``: counts; rows are the first labeller's labels, columns the second's. ``None`` if
-    there are more than 2,000 labels. ``estimates``: by name: those of
-    :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and ``kappa@t`` for every threshold t,
-    ascending: κ after binarisation at label ≥ t. ``by_label``: one entry for every label value.
-    ``orders``: how the pairs of items of a topic are ordered. ``n``: items that both labelled.
-    ``topics``: how many topics these have; ``None`` if no topics were given. ``outside``: the
-    labels that are not on the scale.
+    ``table``: counts, the first labeller's labels × the second's; ``None`` with more than 2,000
+    labels. ``estimates``: by name, the coefficients of
+    :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and for every threshold t, ascending,
+    ``kappa@t``: κ after binarisation at label ≥ t. ``by_label``: one entry per label value.
+    ``orders``: how pairs of items are ordered. ``n``: the number of items that both labelled.
+    ``topics``: the number of their topics; ``None`` if none were given. ``outside``: the labels
+    that are not on the scale.
     """
 
     labels: tuple[float, ...]
@@ -115,18 +118,17 @@ def agree(
     resamples: int = _RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
-    """Everything about the agreement of two labellers on the same items.
+    """Compute the agreement of two labellers on the same items.
 
-    ``first``: the first labeller's labels, one per item. ``second``: the second's, of the same
-    items in the same order. ``topics``: the topic of every item; without it there are no intervals
-    and all items are one topic for :class:`PairOrders`. ``scale``: the labels that there are;
-    ``None`` means those that were given. κ is binarised at every label of the scale but the lowest,
-    where all items would be on one side. ``clip``: whether labels beyond the ends of the scale are
-    moved to its nearest end. Otherwise they count as they are, as labels of their own. They are
-    reported either way. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over
-    topics. ``seed``: of the bootstrap. Raises ValueError if no item has two labels, lengths
-    differ, a label is not a number, the scale is empty or repeats a label, there are too many
-    different labels, or a setting is out of range.
+    ``first``, ``second``: the labels of each labeller, one per item, in the same order. ``topics``:
+    the topic of every item; without it there are no intervals, and for :class:`PairOrders` all
+    items belong to one topic. ``scale``: all possible labels; by default those that were given. κ
+    is binarised at every label of the scale except the lowest, where all items would be on one
+    side. ``clip``: whether labels beyond the scale are moved to its nearest end; otherwise they
+    count as labels of their own. They are reported in either case. ``level``, ``resamples``,
+    ``seed``: of the bootstrap intervals over topics. Raises ValueError if no item has two labels,
+    lengths differ, a label is not a number, the scale is empty or repeats a label, there are too
+    many different labels, or a setting is out of range.
     """
     a, b, labelled_twice = pair_labels(first, second)
     a, b, outside = on_scale(a, b, scale, clip)
@@ -166,8 +168,8 @@ def agree(
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Weights = "unweighted"
 ) -> float | None:
-    """Cohen's κ, ``None`` if chance allows no disagreement (one label given throughout).
-    Raises ValueError if no item has two labels, lengths differ, or ``weights`` is not known."""
+    """Cohen's κ, or ``None`` if no disagreement is expected by chance (there is only one label).
+    Raises ValueError if no item has two labels, lengths differ, or ``weights`` is unknown."""
     a, b, _ = pair_labels(first, second)
     values, places = np.unique(np.concatenate([a, b]), return_inverse=True)
     one, other = places[: len(a)], places[len(a) :]
@@ -188,10 +190,10 @@ def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> flo
     """Krippendorff's α of any number of labellers.
 
     ``labels``: labellers × units, ``None`` or NaN if a labeller gave none. Units with fewer than
-    two labels say nothing about agreement and are left out. ``metric``: how much two labels
-    disagree, see :data:`assay.statistics.kappa.Metric`. Returns ``None`` if no unit has two
-    labels, or all pairable labels are the same. Raises ValueError if the labels are not a table
-    of numbers, or ``metric`` is not known.
+    two labels are left out. ``metric``: how much two labels disagree, see
+    :data:`assay.statistics.kappa.Metric`. Returns ``None`` if no unit has two labels, or all labels
+    of such units are equal. Raises ValueError if the labels are not a table of numbers, or
+    ``metric`` is unknown.
     """
     return alpha_estimate(labels, metric).value
 
@@ -202,8 +204,8 @@ def alpha_estimate(
     *,
     topics: Sequence[Hashable] | None = None,
 ) -> Estimate:
-    """Krippendorff's α, as :func:`krippendorff_alpha` has it, with its 95 % interval over
-    ``topics``, one for each unit: those of units with two labels are resampled."""
+    """Krippendorff's α (see :func:`krippendorff_alpha`) with its 95 % interval, which resamples
+    topics. ``topics``: the topic of each unit."""
     table = label_table(labels)
     several = (~np.isnan(table)).sum(axis=0) > 1
     topic, count = np.zeros(int(several.sum()), dtype=np.int64), 1
@@ -218,7 +220,7 @@ def alpha_estimate(
     if value is None or count < MIN_TOPICS:
         return Estimate(value, None)
     drawn = np.concatenate(list(topic_counts(count, _RESAMPLES, 0)))
-    some = parts(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))
+    some = blocks(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))
     resampled = np.concatenate(list(map(alpha_of, some)))
     return Estimate(value, percentile_interval(resampled, 0.95, count))
 
@@ -226,19 +228,17 @@ def alpha_estimate(
 def pair_orders(
     first: npt.ArrayLike, second: npt.ArrayLike, topics: Sequence[Hashable] | None = None
 ) -> PairOrders:
-    """Count the pairs of items that two labellers order alike, in opposite ways, or not at all.
-
-    Only items of the same topic are paired; without ``topics`` all are. Raises ValueError if no
-    item has two labels, or lengths differ.
-    """
+    """Count the pairs of items that two labellers order in the same way, in opposite ways, or not
+    at all. Only items of the same topic are paired, or all items without ``topics``. Raises
+    ValueError if no item has two labels, or lengths differ."""
     return agree(first, second, topics=topics, resamples=1).orders
 
 
 def _coefficients(
     pairs: LabelPairs, thresholds: Mapping[str, np.intp], weights: Floats
 ) -> Iterator[tuple[str, Floats]]:
-    """Every coefficient of every resample, by name."""
-    found = [pairs.coefficients(one) for one in parts(weights, _CELLS_AT_ONCE // pairs.widest)]
+    """Yield the name of each coefficient, and its value in every resample."""
+    found = [pairs.coefficients(one) for one in blocks(weights, _CELLS_AT_ONCE // pairs.widest)]
     for name in found[0]:
         yield name, np.concatenate([one[name] for one in found])
     names, places = list(thresholds), np.array(list(thresholds.values()), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Ratings of runs from battles: who beats whom, with intervals over topics.
+"""Ratings of runs from battles, with intervals over topics.
 
-A rating is 1000 + r·400/ln 10 for a log-strength r of :mod:`assay.statistics.pair_models`: 400
-points are odds of 10 to 1. Ratings are finite where every run can be reached from every other along
-battles that were won or tied (Ford 1957); where not, nothing is rated unless a prior is asked for.
+A rating is 1000 + r·400/ln 10 for a log-strength r of :mod:`assay.statistics.pair_models`, so 400
+points are odds of 10 to 1. Ratings are finite if every run can be reached from every other along
+battles won or tied (Ford 1957); otherwise runs are only rated with a prior.
 """
 
 from __future__ import annotations
@@ -19,41 +19,42 @@ from scipy.special import ndtri
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability
-from assay.statistics.battle_counts import Battles, components, parts_of
+from assay.statistics.battle_counts import Battles, components, components_of
 from assay.statistics.corrected.leaderboard import RankSets, rank_sets_of
 from assay.statistics.pair_models import BradleyTerry, Fit, Model, fit
-from assay.statistics.resampling import parts as in_parts
+from assay.statistics.resampling import blocks as row_blocks
 
 BRADLEY_TERRY = BradleyTerry()
 POINTS = 400 / np.log(10)
 MIDDLE = 1000.0
 WinRates = Literal["half", "opponents"]
 """``half``: (wins + ½ ties) / battles. ``opponents``: the mean over opponents of wins / battles,
-ties being no wins (as Search Arena has it)."""
+where ties are not wins (as in Search Arena)."""
 
 _RIDGE = 1e-5
-"""Of all battles, added to the diagonal of the sandwich's inner matrix (as arena-rank does)."""
+"""This share of the number of battles is added to the diagonal of the sandwich's inner matrix (as
+in arena-rank)."""
 _CELLS_AT_ONCE = 1_000_000
 
 
 def ratings(strength: Floats) -> Floats:
-    """Log-strengths on the scale of ratings."""
+    """Convert log-strengths to ratings."""
     return np.asarray(MIDDLE + POINTS * strength)
 
 
-def sandwich(battles: Battles, found: Fit, model: Model) -> Floats:
-    """The n standard errors of ratings, battles being independent.
+def sandwich(battles: Battles, fitted: Fit, model: Model) -> Floats:
+    """Standard errors of the n ratings, for independent battles.
 
-    H⁻¹CH⁻¹ with H minus the second derivatives of the log-likelihood and C the sum of the squared
-    first derivatives of the battles; H gets 10⁻⁵ of the number of battles on its diagonal, without
-    which it has no inverse. (Huber 1967; as arena-rank computes it.)
+    H⁻¹CH⁻¹, where H is the negative Hessian of the log-likelihood, and C the sum over battles of
+    the outer products of their gradients. H needs 10⁻⁵ of the number of battles on its diagonal to
+    have an inverse. (Huber 1967; as computed by arena-rank.)
     """
     n, counts = battles.runs, battles.total
     size = n + 1 if model.fitted and counts[1].any() else n
-    inner, outer = found.hessian[0, :size, :size].copy(), found.outer[0, :size, :size]
+    inner, outer = fitted.hessian[0, :size, :size].copy(), fitted.outer[0, :size, :size]
     inner[np.arange(n), np.arange(n)] += _RIDGE * counts.sum()
     inverse = np.linalg.inv(inner)
-    variance = np.maximum(np.diag(inverse @ outer @ inverse)[:n], 0.0)  # rounding below 0
+    variance = np.maximum(np.diag(inverse @ outer @ inverse)[:n], 0.0)  # may round below 0
     return np.asarray(POINTS * np.sqrt(variance))
 
 
@@ -65,17 +66,17 @@ def win_rates(
     *,
     won: bool = False,
 ) -> Floats:
-    """B × n win rates, NaN for a run without a battle.
+    """Win rates, B × n; NaN for a run without a battle.
 
-    ``battles``: of which runs. ``counts``: B × 3 × P. ``how``: see :data:`WinRates`. ``lacking``: B
-    × P battles without a verdict, which each run loses, or wins where they are ``won``; without
-    them they do not count.
+    ``battles``: defines the runs and pairs. ``counts``: B × 3 × P. ``how``: see :data:`WinRates`.
+    ``lacking``: the numbers of battles without a verdict, B × P, which both runs lose, or, with
+    ``won``, both win; by default these do not count.
     """
     wins, ties, losses = (counts[:, one] for one in range(3))
     n = wins + ties + losses
     if lacking is not None:
         n = n + lacking
-        if won:  # each run by itself, so that both sides win
+        if won:  # each run's rate is computed by itself, so both may win
             wins, losses = wins + lacking, losses + lacking
     places = np.arange(len(battles.first))
     shape = (len(places), battles.runs)
@@ -95,17 +96,16 @@ def win_rates(
 
 @dataclass(frozen=True, eq=False)
 class Rated:
-    """Runs, rated. Lists have an entry a run, None for what is undefined.
+    """Ratings and win rates, one per run.
 
-    ``parts``: which part of the graph each run belongs to; −1 for a run without a battle.
-    ``rating``: NaN if there is none. ``intervals``: of the ratings, over topics; ``undefined``
-    counts the resamples without a finite fit, which are left out. ``errors``: standard errors by
-    the sandwich; NaN if there is none. ``tie``: the fitted or fixed tie parameter, None if
-    the model has none or nothing is rated. ``rate``: win rates, NaN for a run without a battle; a
-    run loses what has no verdict. ``rate_ceiling``: the same, but that it wins that.
-    ``rate_intervals``: of both together, over topics. ``ranks``: simultaneous rank sets of the
-    rated runs, in their order; None without intervals. ``reason``: why there is no rating; None
-    if there is.
+    ``parts``: the component of each run (:func:`assay.statistics.battle_counts.components`); −1 for
+    a run without a battle. ``rating``: NaN if there is none. ``intervals``: of the ratings, over
+    topics; resamples without a finite fit are left out, and counted as ``undefined``. ``errors``:
+    standard errors by the :func:`sandwich`; NaN if there is no rating. ``tie``: the tie parameter;
+    None if the model has none, or nothing is rated. ``rate``: win rates if battles without a
+    verdict are lost; NaN for a run without a battle. ``rate_ceiling``: win rates if they are won.
+    ``rate_intervals``: intervals that contain those of both. ``ranks``: simultaneous rank sets of
+    the rated runs, in order; None without intervals. ``reason``: why there are no ratings, or None.
     """
 
     parts: Integers
@@ -130,39 +130,38 @@ def rate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Rated:
-    """Ratings and win rates of all runs, with intervals over topics: topics are drawn with
-    replacement, each with all of its battles, and everything is fitted anew.
+    """Ratings and win rates of all runs, with intervals over topics. Resamples draw topics with all
+    of their battles, and are fitted anew.
 
-    ``battles``: counted. ``model``: Bradley–Terry by default. ``prior``: how many virtual drawn
-    battles each run has against a run of rating 1000. With one, runs have ratings that are finite
-    whatever they won, and their mean is free. ``win_rate``: which win rate. ``level``: of the
-    intervals and of the rank sets. ``resamples``: how often topics are drawn. ``seed``: of the
-    draws. Raises ValueError if a setting is out of range.
+    ``prior``: the number of virtual battles that each run ties with a run of rating 1000. With a
+    prior, ratings are always finite, and their mean is not fixed. ``win_rate``: which win rate.
+    ``level``: of the intervals and rank sets. ``resamples``: how often topics are drawn. ``seed``:
+    of the draws. Raises ValueError if a setting is out of range.
     """
     probability(level, "level")
     if not 0 <= prior < np.inf:
         raise ValueError(f"the prior must not be below 0, got {prior}")
     n = battles.runs
-    # A topic without a battle says nothing, so that nothing is drawn of it.
+    # Topics without a judged battle are not drawn.
     judged = battles.of_topics(battles.counts.any(axis=(1, 2)))
     topics = len(judged.counts)
     active = np.flatnonzero(battles.fought)
     parts = np.full(n, -1, dtype=np.int64)
     parts[active] = np.unique(components(battles)[active], return_inverse=True)[1]
     drawn = np.empty((0, len(active)))
-    found = None
+    fitted = None
     among = battles.among(active)
     reason = _why_not(parts, among, model, prior)
     rating, errors, tie = np.full(n, np.nan), np.full(n, np.nan), None
     if reason is None:
-        found = fit(among.total[None], among.first, among.second, len(active), model, prior)
-        rating[active] = ratings(found.strength[0])
-        errors[active] = sandwich(among, found, model)
-        tie = None if np.isnan(found.tie[0]) else float(found.tie[0])
+        fitted = fit(among.total[None], among.first, among.second, len(active), model, prior)
+        rating[active] = ratings(fitted.strength[0])
+        errors[active] = sandwich(among, fitted, model)
+        tie = None if np.isnan(fitted.tie[0]) else float(fitted.tie[0])
     if topics > 1 and reason is None:
-        # Without topics each battle is one: such a table of weights is large, and not kept.
+        # Not held in a variable: without topics each battle is one, so the table may be large.
         drawn = resampled_ratings(
-            judged, np.concatenate([*topic_counts(topics, resamples, seed)]), model, prior, found
+            judged, np.concatenate([*topic_counts(topics, resamples, seed)]), model, prior, fitted
         )[:, active]
     intervals: list[Interval | None] = [None] * n
     for run, interval in zip(active, _intervals(drawn, level, topics), strict=False):
@@ -182,7 +181,7 @@ def rate(
 def _rates(
     battles: Battles, how: WinRates, level: float, resamples: int, seed: int
 ) -> tuple[Floats, Floats, tuple[Interval | None, ...]]:
-    """The win rates, at worst and at best, and the intervals of both together."""
+    """Floors and ceilings of the win rates, and intervals that contain those of both."""
     known = battles.of_topics(battles.counts.any(axis=(1, 2)) | battles.lacking.any(axis=1))
     topics = len(known.counts)
     weights = np.ones((1, topics))
@@ -209,7 +208,7 @@ def _rates(
 
 
 def error_interval(value: float, error: float, level: float) -> tuple[float, float]:
-    """The ends of an interval of a normal estimate."""
+    """The interval of a normally distributed estimate."""
     half = float(ndtri((1 + level) / 2)) * error
     return value - half, value + half
 
@@ -222,7 +221,7 @@ def _why_not(parts: Integers, among: Battles, model: Model, prior: float) -> str
         return "every battle is a tie"
     if not prior and parts.max() > 0:
         return "the ratings are not finite: not every run is tied to every other by wins and ties"
-    if not _fits(among, total[None], model, prior)[0]:
+    if not _has_finite_fit(among, total[None], model, prior)[0]:
         return (
             "the ratings are not finite: this model's tie parameter and the distances between runs "
             "can grow together without end. Bradley-Terry's are, or a prior makes them so"
@@ -231,11 +230,11 @@ def _why_not(parts: Integers, among: Battles, model: Model, prior: float) -> str
 
 
 def _bounded(among: Battles, counts: Floats) -> bool:
-    """Whether a fitted tie parameter is finite where runs are tied to each other by wins and ties.
+    """Whether the fitted tie parameter is finite, if wins and ties connect all runs.
 
-    All strengths δ and the tie parameter can grow together, at no loss of likelihood, if and only
-    if some δ put every winner ahead of who it beat by 1 at least, and who tied apart by 1 at most:
-    such differences exist where no circle of runs has more wins along it than ties.
+    The strengths and the tie parameter can grow together for ever without loss of likelihood if and
+    only if there are strengths δ with which every winner is at least 1 above the loser, and runs
+    that tied differ by at most 1. These exist if no cycle of runs has more wins than ties along it.
     """
     wins, ties, losses = counts
     if not ties.any() or (wins.astype(bool) & losses.astype(bool)).any():
@@ -258,45 +257,44 @@ def resampled_ratings(
     prior: float = 0.0,
     near: Fit | None = None,
 ) -> Floats:
-    """The ratings of resamples of topics, B × n; NaN for a resample without finite ratings,
-    and for runs that have no battle at all.
+    """The ratings of resamples of topics, B × n; NaN for a resample without finite ratings, and for
+    runs without a battle.
 
-    ``battles``: counted. ``weights``: B × T, how often each topic was drawn. ``model``: the model.
-    ``prior``: as in :func:`rate`. ``near``: the fit of the data themselves, where there is one.
+    ``weights``: B × T, how often each topic was drawn. ``prior``: as in :func:`rate`. ``near``: the
+    fit of the original data, from which to start.
     """
     active = np.flatnonzero(battles.fought)
     among = battles.among(active)
-    found = np.full((len(weights), battles.runs), np.nan)
+    resampled = np.full((len(weights), battles.runs), np.nan)
     start = 0
     for _, counts in _blocks(among, weights):
-        good = _fits(among, counts, model, prior)
-        if good.any():
-            fitted = fit(counts[good], among.first, among.second, among.runs, model, prior, near)
-            found[np.ix_(start + np.flatnonzero(good), active)] = ratings(fitted.strength)
+        finite = _has_finite_fit(among, counts, model, prior)
+        if finite.any():
+            fitted = fit(counts[finite], among.first, among.second, among.runs, model, prior, near)
+            resampled[np.ix_(start + np.flatnonzero(finite), active)] = ratings(fitted.strength)
         start += len(counts)
-    return found
+    return resampled
 
 
 def _blocks(battles: Battles, weights: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Rows of ``weights`` with the counts of their resamples, b × 3 × P, as many at once as fit
-    into memory."""
+    """Blocks of rows of ``weights``, each with the counts of these resamples, b × 3 × P."""
     flat = battles.counts.reshape(len(battles.counts), 3 * len(battles.first))
-    for block in in_parts(
+    for block in row_blocks(
         weights, _CELLS_AT_ONCE // max(1, flat.shape[1], (battles.runs + 1) ** 2)
     ):
         yield block, (block @ flat).reshape(len(block), *battles.counts.shape[1:])
 
 
-def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> Bools:
-    """Which resamples, B × 3 × P counts, have a finite fit."""
+def _has_finite_fit(among: Battles, counts: Floats, model: Model, prior: float) -> Bools:
+    """Whether each resample has a finite fit. ``counts``: B × 3 × P."""
     if prior:
         return np.ones(len(counts), np.bool_)
-    parts = parts_of(among, counts)
-    good = (parts == parts[:, :1]).all(axis=1)
+    parts = components_of(among, counts)
+    finite = (parts == parts[:, :1]).all(axis=1)
     if model.fitted:
-        good &= counts[:, [0, 2]].any(axis=(1, 2))
-        good[good] = [_bounded(among, one) for one in counts[good]]
-    return np.asarray(good)
+        finite &= counts[:, [0, 2]].any(axis=(1, 2))
+        finite[finite] = [_bounded(among, resample) for resample in counts[finite]]
+    return np.asarray(finite)
 
 
 def _intervals(drawn: Floats, level: float, topics: int) -> tuple[Interval | None, ...]:

@@ -1,4 +1,4 @@
-"""Checks of what the statistics are given: a ``ValueError`` says what is wrong and where."""
+"""Checks of the input of statistics; the ``ValueError`` says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from assay.measures.arrays import Floats
 from assay.measures.confidence import refuse_masked
 
 LARGEST = 1e100
-"""No score or label may be larger: sums of its square with counts would overflow."""
+"""No score or label may be larger, because sums of squares times counts would overflow."""
 
 
 def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Floats:
-    """``values`` as an array of floats.
+    """Convert ``values`` to an array of floats.
 
     ``values``: numbers in any shape; ``None`` and NaN mean missing. ``what``: the name of the
     values in messages, e.g. ``labels``. ``missing``: whether missing values are allowed; they are
-    NaN in the result. Raises ValueError if something is not a number, is infinite or beyond
-    ±:data:`LARGEST`, is masked, or is missing and must not be.
+    NaN in the result. Raises ValueError if a value is not a number, is infinite, beyond
+    ±:data:`LARGEST` or masked, or is missing where this is not allowed.
     """
     refuse_masked(values, what)
     try:
@@ -44,8 +44,8 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
 
 
 def score_matrix(values: npt.ArrayLike) -> Floats:
-    """A complete topics × runs matrix of scores. Raises ValueError if it is not
-    two-dimensional, too small, or a score is missing or infinite."""
+    """Check a topics × runs matrix of scores. Raises ValueError if it is not two-dimensional, has
+    fewer than 2 rows or columns, or a score is missing or infinite."""
     array = numbers(values, "scores (topic, run)")
     if array.ndim != 2:
         raise ValueError(f"give a matrix of topics × runs, got {array.ndim} dimensions")
@@ -58,8 +58,8 @@ def score_matrix(values: npt.ArrayLike) -> Floats:
 
 
 def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[Floats, Floats]:
-    """Two flat arrays of equal length, at least ``least`` values each. Raises ValueError
-    if they are not flat, differ in length, are too short or hold a non-number."""
+    """Check two lists of scores of the same length. Raises ValueError if they are not flat, differ
+    in length, have fewer than ``least`` values, or contain anything but finite numbers."""
     first, second = numbers(x, "first scores"), numbers(y, "second scores")
     if first.ndim != 1 or second.ndim != 1:
         raise ValueError(f"give two flat lists, got shapes {first.shape} and {second.shape}")
@@ -71,5 +71,5 @@ def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[F
 
 
 def defined(value: float | np.floating) -> float | None:
-    """``value`` as a float, ``None`` if it is NaN or infinite."""
+    """``value`` as a float, or ``None`` if it is NaN or infinite."""
     return float(value) if math.isfinite(value) else None

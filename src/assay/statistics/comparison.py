@@ -1,4 +1,4 @@
-"""A whole comparison of runs: every pair with interval, p-value, effect size, and the groups."""
+"""Comparison of runs: interval, p-value and effect size of every pair, and groups of runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.measures.confidence import LOWER_IS_BETTER, confidence_measure
 from assay.measures.settings import probability
 from assay.statistics.checks import defined, score_matrix
 from assay.statistics.confidence import paired_differences
-from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
+from assay.statistics.letters import TooManyGroups, compact_letters, letters_text, top_group
 from assay.statistics.resampling import EXACT_LIMIT, is_exact
 from assay.statistics.samplesize import Variance, residual_variance
 from assay.statistics.significance import (
@@ -30,27 +30,27 @@ from assay.statistics.significance import (
 from assay.statistics.tukey import randomised_tukey
 
 Test = Literal["tukey", "t", "randomisation", "bootstrap"]
-"""``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t``, ``randomisation`` and
-``bootstrap``: every pair on its own, then Holm's correction over all pairs."""
+"""``tukey``: randomised Tukey HSD, which adjusts for all pairs. ``t``, ``randomisation`` and
+``bootstrap``: a test of each pair, with Holm's correction over all pairs."""
 
 
-_OfPair = tuple[float, Interval | None, float | None, float | None, float | None, float | None]
+_PairColumns = tuple[float, Interval | None, float | None, float | None, float | None, float | None]
+"""Difference, interval, p, adjusted p, effect and paired effect of a pair."""
 
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Two runs.
+    """The comparison of two runs.
 
-    ``run_a``: the better run, or the earlier one of equals. ``run_b``: the other. ``difference``:
-    mean (or value) of ``run_a`` − that of ``run_b``. ``low``: lower end of the bootstrap interval
-    of the difference, not adjusted for other pairs; ``None`` if no resample defines the measure.
-    ``high``: its upper end. ``p``: the p-value of this pair alone; ``None`` for ``tukey``, which
-    has none, and for a t-test or bootstrap test of equal differences. ``p_adjusted``: the p-value
-    adjusted for all pairs; ``None`` if undefined. ``effect``: difference / √V_E2, the residual
-    standard deviation; ``None`` if that is 0, and for measures that are no means over topics.
-    ``paired_effect``: difference / standard deviation of the pair's differences; ``None`` likewise.
-    ``different``: whether the runs count as different: ``p_adjusted`` is below the level. Without a
-    p they do not: nothing says how far the difference is from chance.
+    ``run_a``: the better run, or the earlier one if they are equal. ``run_b``: the other.
+    ``difference``: the mean (or value) of ``run_a`` − that of ``run_b``. ``low``, ``high``: its
+    bootstrap interval, not adjusted for other pairs; ``None`` if no resample defines the measure.
+    ``p``: the p-value of this pair alone; ``None`` for ``tukey``, which has none, and for a t or
+    bootstrap test if all differences are equal. ``p_adjusted``: the p-value adjusted for all pairs;
+    ``None`` if undefined. ``effect``: difference / √V_E2, the residual standard deviation; ``None``
+    if that is 0, or the measure is not a mean over topics. ``paired_effect``: difference / standard
+    deviation of the pair's differences; ``None`` in the same cases. ``different``: whether
+    ``p_adjusted`` is below the level. Without a p-value, runs do not count as different.
     """
 
     run_a: str
@@ -67,17 +67,16 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs of some runs.
+    """The comparison of all pairs of some runs.
 
     ``test``: which test. ``alpha``: the level at which runs count as different. ``topics``: n.
-    ``means``: mean score by run, best first; the value over all topics where it is no mean.
-    ``pairs``: all pairs, in the order of the means. ``letters``: the letters by run; runs that
-    share one do not differ, see :func:`assay.statistics.letters.compact_letters`. ``None`` if
-    the pairs are so tangled that there would be more letters than anyone could read. ``top``: the
-    runs that do not differ from the best, best first. ``variance``: the residual variance of the
-    topics × runs matrix; ``None`` if the measure is no mean over topics. ``exact``: whether the
-    test went through all permutations; ``None`` for the t-test. ``permutations``: how many
-    permutations or resamples the test rests on; ``None`` for the t-test.
+    ``means``: mean score by run, best first; the value over all topics if the measure is not a
+    mean. ``pairs``: all pairs, in the order of the means. ``letters``: letters by run; runs that
+    share one do not differ, see :func:`assay.statistics.letters.compact_letters`. ``None`` if too
+    many letters would be needed. ``top``: the runs that do not differ from the best, best first.
+    ``variance``: the residual variance of the topics × runs matrix; ``None`` if the measure is not
+    a mean over topics. ``exact``: whether the test used all permutations; ``None`` for the t-test.
+    ``permutations``: the number of permutations or resamples; ``None`` for the t-test.
     """
 
     test: Test
@@ -110,13 +109,13 @@ def compare_runs(
 
     ``matrix``: scores, n topics × m runs, none missing. ``runs``: the m names of the columns.
     ``test``: see :data:`Test`. ``alpha``: the level of the letters and the top group. A pair whose
-    p is undefined, because its differences are the same on every topic, does not count as
-    different. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over topics.
-    ``permutations``: of the randomisation tests where they are not exact; resamples of the
-    bootstrap test. ``seed``: of all random draws. ``exact_limit``: up to how many permutations are
-    all gone through. ``workers``: threads of ``tukey``. ``lower_is_better``: whether the run with
-    the least mean is the best. Raises ValueError if the matrix is not complete, the names do not
-    fit it or repeat, or a setting is out of range.
+    p is undefined, because its difference is the same on every topic, does not count as different.
+    ``level``, ``resamples``: of the bootstrap intervals over topics. ``permutations``: the number
+    of random permutations if the test is not exact, or of resamples of the bootstrap test.
+    ``seed``: of all random draws. ``exact_limit``: the test is exact if there are at most this many
+    permutations. ``workers``: threads of ``tukey``. ``lower_is_better``: whether the run with the
+    lowest mean is the best. Raises ValueError if the matrix is not complete, the names do not fit
+    it or repeat, or a setting is out of range.
     """
     scores = score_matrix(matrix)
     topics, m = scores.shape
@@ -144,15 +143,15 @@ def compare_runs(
         exact, used = result.exact, result.permutations
     else:
         if test == "t":
-            found = p_of_t
+            p_values = p_of_t
         elif test == "bootstrap":
-            found = bootstrap_p(differences, sizes, permutations, seed)
+            p_values = bootstrap_p(differences, sizes, permutations, seed)
             exact, used = False, permutations
         else:
-            found = randomisation_p(differences, sizes, permutations, seed, exact_limit)
+            p_values = randomisation_p(differences, sizes, permutations, seed, exact_limit)
             exact = is_exact(topics, exact_limit)
             used = 2**topics if exact else permutations
-        p = [defined(x) for x in found]
+        p = [defined(value) for value in p_values]
         adjusted = holm(p)
     intervals = mean_intervals(list(differences.T), level=level, resamples=resamples, seed=seed)
     effects = residual_effect_sizes(scores)
@@ -166,7 +165,7 @@ def compare_runs(
         strict=True,
     )
     means = dict(zip(names, scores.mean(axis=0).tolist(), strict=True))
-    tested = _Tested(test, alpha, topics, residual_variance(scores), exact, used)
+    tested = _TestUsed(test, alpha, topics, residual_variance(scores), exact, used)
     return _compared(means, sign, columns, tested)
 
 
@@ -233,7 +232,7 @@ def compare_confidences(
     ]
     means = dict(zip(names, (sign * values[order]).tolist(), strict=True))
     exact, used = found[0].exact, found[0].permutations
-    tested = _Tested("randomisation", alpha, topics, None, exact, used)
+    tested = _TestUsed("randomisation", alpha, topics, None, exact, used)
     return _compared(means, sign, columns, tested)
 
 
@@ -244,8 +243,8 @@ def _check_names(runs: Sequence[str], columns: int) -> None:
         )
 
 
-class _Tested(NamedTuple):
-    """What of a :class:`Comparison` is said beforehand."""
+class _TestUsed(NamedTuple):
+    """The fields of a :class:`Comparison` about the test."""
 
     test: Test
     alpha: float
@@ -258,12 +257,11 @@ class _Tested(NamedTuple):
 def _compared(
     means: Mapping[str, float],
     sign: float,
-    columns: Iterable[_OfPair],
-    tested: _Tested,
+    columns: Iterable[_PairColumns],
+    tested: _TestUsed,
 ) -> Comparison:
-    """The pairs and groups of runs by their means, best first; ``sign`` is −1 if the least is
-    the best. ``columns`` say of all pairs, in the order of the upper triangle, the difference, its
-    interval, p, adjusted p, effect and paired effect."""
+    """Build the comparison. ``means``: best first. ``sign``: −1 if lower is better. ``columns``:
+    one entry per pair, in the order of the upper triangle."""
     names, ordered = list(means), sign * np.array(list(means.values()))
     pairs = tuple(
         PairComparison(
@@ -286,6 +284,6 @@ def _compared(
     different |= different.T
     letters = None
     with suppress(TooManyGroups):
-        letters = dict(zip(names, joined(compact_letters(ordered, different)), strict=True))
+        letters = dict(zip(names, letters_text(compact_letters(ordered, different)), strict=True))
     top = tuple(names[i] for i in top_group(ordered, different))
     return Comparison(means=means, pairs=pairs, letters=letters, top=top, **tested._asdict())

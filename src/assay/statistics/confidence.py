@@ -1,6 +1,6 @@
-"""Whether one run's confidence is better than another's: paired comparison of HMR and its fellows.
+"""Paired comparison of runs by confidence measures such as HMR.
 
-Both runs answered the same questions. Every measure of :mod:`assay.measures.confidence` is a
+The runs answered the same questions. Every measure of :mod:`assay.measures.confidence` is a
 function of sums over questions, so a resample or a permutation costs one matrix product.
 """
 
@@ -17,25 +17,24 @@ from assay.measures.bootstrap import MIN_TOPICS, Interval, percentile_interval, 
 from assay.measures.confidence import MEASURES, Tally, bin_starts, check, confidence_measure
 from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability, whole_number
-from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, swap_masks
+from assay.statistics.resampling import EXACT_LIMIT, blocks, is_exact, swap_masks
 
 _AT_ONCE = 1_000
-"""Resamples or permutations whose sums are held at a time."""
+"""How many resamples or permutations are summed at a time."""
 
 _CELLS_AT_ONCE = 1_000_000
-"""Questions × levels of confidence that are summed up at a time."""
+"""How many cells (questions × levels of confidence) are summed at a time."""
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """How two runs differ in one measure; all but the numbers of swaps None if it is undefined.
+    """The difference of two runs in one measure; None where it is undefined.
 
-    ``first``: the first run's value. ``second``: the second run's value. ``difference``: first −
-    second. ``interval``: the bootstrap interval of the difference, resampling questions; None also
-    of one question. ``p``: the two-sided p-value of the randomisation test that swaps the runs'
-    answers. ``p_below``: the one-sided one, the share of swaps whose difference is at most the
-    observed. ``exact``: whether all 2^n swaps were gone through. ``permutations``: how many swaps p
-    rests on.
+    ``first``, ``second``: the values of the two runs. ``difference``: first − second. ``interval``:
+    its bootstrap interval over questions; None also with a single question. ``p``: the two-sided
+    p-value of the randomisation test that swaps the runs' answers. ``p_below``: the one-sided
+    p-value, the share of swaps whose difference is at most the observed one. ``exact``: whether all
+    2^n swaps were used. ``permutations``: the number of swaps.
     """
 
     first: float | None
@@ -49,7 +48,7 @@ class PairedDifference:
 
 
 class MeasuredDraws:
-    """The values of a measure for draws of the same questions from several runs.
+    """Computes a measure of several runs for many draws of the same questions.
 
     ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``measure``: a name among
     :data:`assay.measures.confidence.MEASURES`. Raises ValueError if the measure is unknown.
@@ -58,36 +57,38 @@ class MeasuredDraws:
     def __init__(self, p: Floats, c: Bools, measure: str) -> None:
         if measure not in MEASURES:
             raise ValueError(f"there is no measure {measure}; there are {', '.join(MEASURES)}")
-        self._of, self._value = MEASURES[measure]
+        self._sums, self._value = MEASURES[measure]
         self._runs, levels = p.shape[1], np.unique(p)
-        every = [self._summands(p[:, run], c[:, run], levels) for run in range(self._runs)]
-        self._every = np.hstack(every)
+        by_run = [self._by_question(p[:, run], c[:, run], levels) for run in range(self._runs)]
+        self._summands = np.hstack(by_run)
 
-    def _summands(self, p: Floats, c: Bools, levels: Floats) -> Floats:
-        """Questions × f sums of each question alone."""
+    def _by_question(self, p: Floats, c: Bools, levels: Floats) -> Floats:
+        """The f sums of each question by itself: questions × f."""
         starts, at_once = bin_starts(levels), max(1, _CELLS_AT_ONCE // len(levels))
-        blocks = []
+        summed = []
         for start in range(0, len(p), at_once):
             right = c[start : start + at_once]
-            at = levels[:, None] == p[start : start + at_once]
-            counts = np.stack([at & ~right, at & right]).astype(np.float64)
-            blocks.append(self._of(Tally(counts, levels, starts)).T)
-        return np.concatenate(blocks)
+            at_level = levels[:, None] == p[start : start + at_once]
+            counts = np.stack([at_level & ~right, at_level & right]).astype(np.float64)
+            summed.append(self._sums(Tally(counts, levels, starts)).T)
+        return np.concatenate(summed)
 
     def sums(self, counts: Floats) -> Floats:
-        """Draws × m × f sums; ``counts`` (draws × n) is how often a question is drawn."""
-        return np.asarray((counts @ self._every).reshape(len(counts), self._runs, -1))
+        """The sums of each draw: draws × m × f. ``counts``: how often each question is drawn, draws
+        × n."""
+        return np.asarray((counts @ self._summands).reshape(len(counts), self._runs, -1))
 
     def value(self, sums: Floats, questions: int) -> Floats:
-        """The measure of a run by draws × f sums over ``questions`` answers, NaN if
-        undefined."""
+        """The measure of a run in each draw, NaN if undefined. ``sums``: draws × f.
+        ``questions``: the number of questions in a draw."""
         return self._value(sums.T, questions)
 
     def values(self, counts: Floats, questions: int) -> Floats:
-        """Draws × m values, NaN if undefined; each draw holds ``questions`` of them."""
+        """The measure of every run: draws × m, NaN if undefined. ``counts``: as in :meth:`sums`.
+        ``questions``: the number of questions in a draw."""
         values = [
-            np.stack([self.value(found[:, run], questions) for run in range(self._runs)], axis=1)
-            for found in map(self.sums, parts(counts, _AT_ONCE))
+            np.stack([self.value(sums[:, run], questions) for run in range(self._runs)], axis=1)
+            for sums in map(self.sums, blocks(counts, _AT_ONCE))
         ]
         return np.concatenate(values)
 
@@ -105,24 +106,22 @@ def compare_confidence(
     seed: int,
     exact_limit: int = EXACT_LIMIT,
 ) -> dict[str, PairedDifference]:
-    """Compare two runs on the same questions.
+    """Compare two runs on the same questions, by each measure.
 
-    The null hypothesis of the test is that for each question it does not matter which run gave
-    which answer with which confidence; the share of swaps whose absolute difference is at least
-    the observed one is p. With random swaps the observed one counts as one more. A swap that
-    leaves the measure undefined (AUROC, where one run then has all the right answers) counts as
-    one of these, which can only make p greater; a resample that does is left out of the interval.
+    The null hypothesis of the test is that the two answers to each question, with their
+    confidences, could as well be swapped between the runs. p is the share of swaps whose absolute
+    difference is at least the observed one; with random swaps the observed one is added. Swaps that
+    leave the measure undefined (AUROC, if all right answers end up in one run) count among these,
+    which can only increase p; resamples that do are left out of the interval.
 
-    ``p_first``: the first run's confidences, 0 to 1, one per question. ``c_first``: 1 if its
-    answer is correct, else 0. ``p_second``: the second run's confidences, for the same questions in
-    the same order. ``c_second``: 1 if its answer is correct, else 0. ``measures``: names among
-    :data:`assay.measures.confidence.MEASURES`; ECE and MCE are over 10 bins. ``level``: of the
-    intervals. ``resamples``: of the bootstrap. ``permutations``: random swaps where the test is not
-    exact. ``seed``: of all random draws; all measures rest on the same draws. ``exact_limit``: all
-    2^n swaps are gone through where they are no more than this. Returns the differences by measure.
-    Raises ValueError if a run's data are not what :func:`assay.measures.confidence.check`
-    accepts, the runs have different numbers of questions, a measure is unknown, or a setting is out
-    of range.
+    ``p_first``, ``p_second``: the confidences of each run, 0 to 1, for the same questions in the
+    same order. ``c_first``, ``c_second``: 1 if the answer is correct, else 0. ``measures``: names
+    among :data:`assay.measures.confidence.MEASURES`; ECE and MCE have 10 bins. ``level``: of the
+    intervals. ``resamples``: of the bootstrap. ``permutations``: the number of random swaps if the
+    test is not exact. ``seed``: of all random draws, which are the same for all measures.
+    ``exact_limit``: the test is exact if there are at most this many swaps. Raises ValueError as
+    :func:`assay.measures.confidence.check` does, or if the runs have different numbers of
+    questions, a measure is unknown, or a setting is out of range.
     """
     first, second = check(p_first, c_first), check(p_second, c_second)
     n = len(first[0])
@@ -157,41 +156,37 @@ def paired_differences(
     seed: int,
     exact_limit: int,
 ) -> list[PairedDifference]:
-    """Compare pairs of runs as :func:`compare_confidence` does, all on the same draws.
+    """Compare pairs of runs by one measure as :func:`compare_confidence` does, all with the same
+    draws.
 
-    ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``measure``: a name among
-    :data:`assay.measures.confidence.MEASURES`. ``pairs``: the columns of the two runs of each pair.
-    ``level``: of the intervals. ``resamples``: of the bootstrap. ``permutations``: random swaps
-    where the test is not exact. ``seed``: of all random draws. ``exact_limit``: all 2^n swaps are
-    gone through where they are no more than this. Raises ValueError if the measure is unknown,
-    or a setting is out of range.
+    ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``pairs``: the columns of
+    the two runs of each pair. Raises ValueError if the measure is unknown, or a setting is out of
+    range.
     """
     probability(level, "level")
     whole_number(permutations, "permutations")
-    drawing = MeasuredDraws(p, c, measure)
+    draws = MeasuredDraws(p, c, measure)
     n, m = p.shape
-    value = drawing.value
+    value = draws.value
     values = [confidence_measure(measure, p[:, run], c[:, run]) for run in range(m)]
-    drawn = np.concatenate(
-        [drawing.values(counts, n) for counts in topic_counts(n, resamples, seed)]
-    )
+    drawn = np.concatenate([draws.values(counts, n) for counts in topic_counts(n, resamples, seed)])
     observed = [
         None if (first := values[a]) is None or (second := values[b]) is None else first - second
         for a, b in pairs
     ]
-    total = drawing.sums(np.ones((1, n)))[0]
+    total = draws.sums(np.ones((1, n)))[0]
     exact = is_exact(n, exact_limit)
     extreme, below, swaps = [0] * len(pairs), [0] * len(pairs), 0
     for masks in swap_masks(n, permutations, seed, exact_limit):
-        for found in map(drawing.sums, parts(masks, _AT_ONCE)):
-            swaps += len(found)
+        for swapped in map(draws.sums, blocks(masks, _AT_ONCE)):
+            swaps += len(swapped)
             for place, ((a, b), difference) in enumerate(zip(pairs, observed, strict=True)):
                 if difference is not None:
-                    gained = found[:, b] - found[:, a]
+                    gained = swapped[:, b] - swapped[:, a]
                     under_null = value(total[a] + gained, n) - value(total[b] - gained, n)
                     less = np.abs(under_null) < abs(difference) - ROUNDING
                     extreme[place] += int((~less).sum())
-                    # All swaps are gone through but for their mirror images, which turn the sign.
+                    # An exact test skips the mirror images of swaps, which change the sign.
                     for mirrored in (under_null, -under_null) if exact else (under_null,):
                         below[place] += int((~(mirrored > difference + ROUNDING)).sum())
     results = []

@@ -1,10 +1,10 @@
-"""How many questions a comparison of runs by HMR or its fellows needs, simulated from a pilot.
+"""How many questions a comparison by HMR or a similar measure needs, simulated from a pilot.
 
-HMR is no mean over questions, so that no variance of a score turns into a number of them. The
-questions of a pilot stand for all that could be asked: n of them are drawn with replacement, many
-times, and the difference of two runs is taken in each draw. Its spread about its mean is what two
-runs of equal worth would show; shifted by minD it is what two runs would that differ by minD. That
-the spread is the same for both is assumed, as Sakai's designs assume it of the variance of scores.
+HMR is not a mean over questions, so the number cannot be computed from the variance of scores. The
+questions of a pilot stand for the population: many times, n of them are drawn with replacement, and
+the difference of two runs is computed. Its distribution around its mean is taken for that of two
+equally good runs, and, shifted by minD, for that of runs that differ by minD. That both have the
+same spread is an assumption, like that of Sakai's designs about the variance of scores.
 
 Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapter 25 (power by
 resampling a pilot); Sakai, Topic set size design (2016), for the two requirements.
@@ -28,22 +28,22 @@ from assay.statistics.confidence import MeasuredDraws
 from assay.statistics.samplesize import smallest
 
 MOST_QUESTIONS = 10**6
-"""More than this are not simulated."""
+"""The most questions that are simulated."""
 
 _CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """Answers of m ≥ 2 runs to the same n ≥ 2 questions. ``p``: confidences, 0 to 1, n × m. ``c``:
-    correctness, n × m."""
+    """The answers of m ≥ 2 runs to the same n ≥ 2 questions. ``p``: confidences from 0 to 1, n × m.
+    ``c``: correctness, n × m."""
 
     p: Floats = field(repr=False)
     c: Bools = field(repr=False)
 
     @classmethod
     def of(cls, p: npt.ArrayLike, c: npt.ArrayLike) -> Pilot:
-        """Raises ValueError if the two are not complete or too small."""
+        """Check the data. Raises ValueError if they are incomplete, too small or out of range."""
         confidences = np.asarray(p, dtype=np.float64)
         correct = np.asarray(c, dtype=np.float64)
         if confidences.ndim != 2 or confidences.shape != correct.shape:
@@ -57,10 +57,13 @@ class Pilot:
         return cls(confidences, correct == 1)
 
 
-class Foreseen(NamedTuple):
-    """What a number of questions would give, over all pairs of runs of the pilots (all runs for
-    ``run_width``): the mean power for each difference, that of the pair with the least, and the
-    mean widths of the intervals of a difference and of a single run's value."""
+class Forecast(NamedTuple):
+    """What a number of questions would achieve, over all pairs of runs of the pilots.
+
+    ``power``: the mean power for each difference. ``least_power``: that of the pair with the least.
+    ``width``: the mean width of the interval of a difference. ``run_width``: that of the interval
+    of a single run's value, over all runs.
+    """
 
     power: Floats
     least_power: Floats
@@ -70,14 +73,14 @@ class Foreseen(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulatedRow:
-    """A number of questions.
+    """The number of questions that a requirement needs.
 
-    ``design``: ``paired``: a test finds a difference of ``mind``; ``interval``: the interval of a
-    difference is ``mind`` wide; ``interval-run``: that of a single run is. ``alpha``: the level of
-    the test, or 1 − that of the interval. ``beta``: the risk of missing the difference; ``None``
-    for an interval. ``mind``: the smallest difference to detect, or the width. ``topics``: how many
-    questions are needed; ``None``: more than :data:`MOST_QUESTIONS`. ``worst``: how many for the
-    pair of runs that needs most; ``None`` of an interval, or more.
+    ``design``: ``paired``: a test detects a difference of ``mind``; ``interval``: the interval of a
+    difference is ``mind`` wide; ``interval-run``: the interval of a single run is. ``alpha``: the
+    level of the test, or 1 − the level of the interval. ``beta``: the risk of missing the
+    difference; ``None`` for an interval. ``mind``: the smallest difference to detect, or the width.
+    ``topics``: the number of questions; ``None`` if more than :data:`MOST_QUESTIONS`. ``worst``:
+    the number for the pair of runs that needs most; ``None`` likewise, or for an interval.
     """
 
     design: Literal["paired", "interval", "interval-run"]
@@ -89,12 +92,12 @@ class SimulatedRow:
 
 
 class Simulation:
-    """Draws from pilots, the same ones whenever the same number of questions is asked about.
+    """Draws from pilots. For the same number of questions, they are always the same.
 
-    ``pilots``: experiments; pairs are of two runs of the same one. ``measure``: a name among
-    :data:`assay.measures.confidence.MEASURES`. ``draws``: how many samples of questions are
-    drawn. ``seed``: of the draws. Raises ValueError if there is no pilot, the measure is
-    unknown, or a setting is out of range.
+    ``pilots``: experiments; only runs of the same one are paired. ``measure``: a name among
+    :data:`assay.measures.confidence.MEASURES`. ``draws``: the number of samples of questions.
+    ``seed``: of the draws. Raises ValueError if there is no pilot, the measure is unknown, or a
+    setting is out of range.
     """
 
     def __init__(
@@ -109,7 +112,7 @@ class Simulation:
         self._values: dict[int, list[Floats]] = {}
 
     def _drawn(self, questions: int) -> list[Floats]:
-        """Draws × runs values of each pilot."""
+        """The values of each pilot: draws × runs."""
         if questions not in self._values:
             generator = np.random.default_rng([self._seed, questions])
             found = []
@@ -127,14 +130,14 @@ class Simulation:
             self._values[questions] = found
         return self._values[questions]
 
-    def foreseen(self, questions: int, alpha: float, differences: Sequence[float]) -> Foreseen:
-        """What ``questions`` give at level ``alpha``. A draw that leaves the measure
-        undefined finds nothing, and has no width. Raises ValueError if a setting is out of
-        range."""
+    def forecast(self, questions: int, alpha: float, differences: Sequence[float]) -> Forecast:
+        """What ``questions`` questions would achieve at level ``alpha``. Draws that leave the
+        measure undefined detect nothing, and do not count for the width. Raises ValueError if a
+        setting is out of range."""
         probability(alpha, "alpha")
         whole_number(questions, "questions", 2)
-        beyond = tail_share(1 - alpha, questions)
-        ends = [beyond, 1 - beyond]
+        share = tail_share(1 - alpha, questions)
+        ends = [share, 1 - share]
         powers, widths, run_widths = [], [], []
         for values in self._drawn(questions):
             defined = (values[~np.isnan(values[:, run]), run] for run in range(values.shape[1]))
@@ -146,18 +149,18 @@ class Simulation:
                     powers.append(np.zeros(len(differences)))
                     continue
                 widths.append(np.diff(np.quantile(known, ends))[0])
-                about = known - known.mean()
-                critical = np.quantile(np.abs(about), 1 - alpha, method="higher")
+                centred = known - known.mean()
+                critical = np.quantile(np.abs(centred), 1 - alpha, method="higher")
                 detected = [
-                    (np.abs(about + mind) > critical).sum()
-                    + (np.abs(about - mind) > critical).sum()
+                    (np.abs(centred + mind) > critical).sum()
+                    + (np.abs(centred - mind) > critical).sum()
                     for mind in differences
                 ]
                 powers.append(np.array(detected) / (2 * len(difference)))
-        each = np.stack(powers)
-        return Foreseen(
-            each.mean(axis=0),
-            each.min(axis=0),
+        by_pair = np.stack(powers)
+        return Forecast(
+            by_pair.mean(axis=0),
+            by_pair.min(axis=0),
             float(np.mean(widths)) if widths else np.nan,
             float(np.mean(run_widths)) if run_widths else np.nan,
         )
@@ -171,11 +174,11 @@ def simulated_sizes(
     differences: Sequence[float] = (0.05, 0.1, 0.2),
     widths: Sequence[float] | None = None,
 ) -> list[SimulatedRow]:
-    """The numbers of questions over every combination of the settings.
+    """The numbers of questions for every combination of the settings.
 
-    ``simulation``: the draws. ``alphas``: levels. ``betas``: risks of missing the difference.
-    ``differences``: minD, the smallest differences to detect. ``widths``: widths of intervals;
-    ``None`` means ``differences``. Raises ValueError if a setting is out of range.
+    ``alphas``: levels. ``betas``: risks of missing the difference. ``differences``: minD, the
+    smallest differences to detect. ``widths``: widths of intervals, by default ``differences``.
+    Raises ValueError if a setting is out of range.
     """
     for value in (*differences, *(widths or ())):
         if not 0 < value < np.inf:
@@ -191,20 +194,21 @@ def simulated_sizes(
 
 
 def _paired(simulation: Simulation, alpha: float, beta: float, mind: float) -> SimulatedRow:
-    foreseen = partial(simulation.foreseen, alpha=alpha, differences=[mind])
-    topics = _fewest(lambda questions: foreseen(questions).power[0] >= 1 - beta)
-    worst = _fewest(lambda questions: foreseen(questions).least_power[0] >= 1 - beta)
+    forecast = partial(simulation.forecast, alpha=alpha, differences=[mind])
+    topics = _fewest(lambda questions: forecast(questions).power[0] >= 1 - beta)
+    worst = _fewest(lambda questions: forecast(questions).least_power[0] >= 1 - beta)
     return SimulatedRow("paired", alpha, beta, mind, topics, worst)
 
 
 def _intervals(simulation: Simulation, alpha: float, width: float) -> Iterator[SimulatedRow]:
-    foreseen = partial(simulation.foreseen, alpha=alpha, differences=())
-    of_two = _fewest(lambda questions: foreseen(questions).width <= width)
+    forecast = partial(simulation.forecast, alpha=alpha, differences=())
+    of_two = _fewest(lambda questions: forecast(questions).width <= width)
     yield SimulatedRow("interval", alpha, None, width, of_two, None)
-    of_one = _fewest(lambda questions: foreseen(questions).run_width <= width)
+    of_one = _fewest(lambda questions: forecast(questions).run_width <= width)
     yield SimulatedRow("interval-run", alpha, None, width, of_one, None)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """The smallest number of questions that is enough; draws tell no nearer than 1 in 100."""
-    return smallest(enough, 8, MOST_QUESTIONS, told_apart=0.01)
+    """The smallest sufficient number of questions, to within 1 %, as the simulation is no more
+    precise."""
+    return smallest(enough, 8, MOST_QUESTIONS, tolerance=0.01)

@@ -1,4 +1,4 @@
-"""What several people's labels of the same units come to, and how reliable each person is."""
+"""The consensus of several people's labels, and the reliability of each person (Dawid & Skene)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.measures.settings import whole_number
 from assay.model.wording import counted
 
 NO_LABEL = -1
-"""Stands where a person said nothing of a unit."""
+"""Marks a unit that a person did not label."""
 
 _LEAST_SHARED = 10
 _CLOSE = 1e-8
@@ -20,15 +20,16 @@ _CLOSE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """What labels come to under the model of Dawid and Skene.
+    """The fit of the model of Dawid and Skene to I units, P people and K categories.
 
-    ``posterior``: I × K, how likely each category is the unit's true one. ``prior``: K shares of
-    the categories. ``confusion``: P × K × K, how likely each person says the last category where
-    the middle one is true. ``accuracy``: P, how likely each person says the true category, Σ_k
-    prior_k confusion_pkk. ``likelihood``: the logarithm of what was maximised, after each
-    iteration; it never falls. ``converged``: whether it came to rest. ``shared``: how many units
-    have labels by two people or more. ``people``: how many people share units with others. Two
-    alone do not tell who of them errs: the model then follows its start.
+    ``posterior``: the probability of each category for each unit, I × K. ``prior``: the shares of
+    the K categories. ``confusion``: P × K × K, the probability that a person gives the last
+    category if the middle one is true. ``accuracy``: the probability that each person gives the
+    true category, Σ_k prior_k confusion_pkk. ``likelihood``: the logarithm of the maximised
+    function after each iteration; it never decreases. ``converged``: whether the fit converged.
+    ``shared``: the number of units with labels by two or more people. ``people``: the number of
+    people who share units with others. With two people, the data do not tell who errs, and the fit
+    depends on its start.
     """
 
     posterior: Floats
@@ -42,10 +43,10 @@ class Consensus:
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
-        """I most likely categories; the first of equally likely ones."""
-        # Rounding errors part what is equally likely.
-        found: npt.NDArray[np.int64] = np.argmax(np.round(self.posterior, 9), axis=1)
-        return found
+        """The most likely category of each unit; of equally likely ones, the first."""
+        # Rounded so that equal probabilities tie.
+        labels: npt.NDArray[np.int64] = np.argmax(np.round(self.posterior, 9), axis=1)
+        return labels
 
 
 def dawid_skene(
@@ -55,37 +56,38 @@ def dawid_skene(
     smoothing: float = 0.5,
     iterations: int = 1000,
 ) -> Consensus:
-    """Estimate units' true categories and people's errors from one another, by EM.
+    """Estimate the true categories of units and the error rates of people together, by EM.
 
-    A unit's true category is drawn from the prior; each person then says category l where k is true
-    with the chance π_kl of that person, whatever others say. It starts from the shares of votes.
+    In the model, a unit's true category k is drawn from the prior; each person then gives category
+    l with a probability π_kl of their own, independently of the others. The fit starts from the
+    shares of votes.
 
     Source: Dawid & Skene 1979, Maximum likelihood estimation of observer error-rates using the EM
     algorithm.
 
-    ``labels``: I × P whole numbers from 0 to ``categories`` − 1, :data:`NO_LABEL` for none.
-    ``categories``: K. ``smoothing``: pseudo-labels in each cell of each person's K × K table, and
-    in each category: with 0 a person of few labels seems never to err. ``iterations``: at most.
-    Raises ValueError if the labels are no such matrix, a unit has none, fewer than 10 units have
-    labels by two people, or a setting is out of range.
+    ``labels``: I × P whole numbers from 0 to ``categories`` − 1, or :data:`NO_LABEL`.
+    ``categories``: K. ``smoothing``: the number of pseudo-labels in each cell of each person's K ×
+    K table, and in each category. (With 0, people with few labels would seem never to err.)
+    ``iterations``: the most iterations. Raises ValueError if the labels are not such a matrix, a
+    unit has none, fewer than 10 units have labels by two people, or a setting is out of range.
     """
     whole_number(categories, "categories", 2)
     whole_number(iterations, "iterations")
     if not 0 <= smoothing < np.inf:
         raise ValueError(f"smoothing must be from 0, got {smoothing}")
-    said = _checked(labels, categories)
-    given = said != NO_LABEL
-    several = given.sum(axis=1) > 1
-    shared, sharing = int(several.sum()), int(given[several].any(axis=0).sum())
+    checked = _checked(labels, categories)
+    labelled = checked != NO_LABEL
+    several = labelled.sum(axis=1) > 1
+    shared, sharing = int(several.sum()), int(labelled[several].any(axis=0).sum())
     if shared < _LEAST_SHARED:
         raise ValueError(
             f"labels by two people or more are there of {counted(shared, 'unit')}, and "
             f"{_LEAST_SHARED} are the least"
         )
-    # units × people × categories: 1 if the person said it.
-    votes = (said[:, :, None] == np.arange(categories)).astype(np.float64)
-    posterior = votes.sum(axis=1) / given.sum(axis=1, keepdims=True)
-    reached = []
+    # Units × people × categories: 1 for the label that the person gave.
+    votes = (checked[:, :, None] == np.arange(categories)).astype(np.float64)
+    posterior = votes.sum(axis=1) / labelled.sum(axis=1, keepdims=True)
+    likelihoods = []
     converged = False
     for _ in range(iterations):
         prior = posterior.sum(axis=0) + smoothing
@@ -96,21 +98,20 @@ def dawid_skene(
         confusion = np.divide(confusion, rows, out=even, where=rows > 0)
         with np.errstate(divide="ignore"):
             log_prior, log_confusion = np.log(prior), np.log(confusion)
-        # 0 · −∞: what nobody says of a unit has no weight there.
+        # Avoids 0 · −∞ for categories that nobody gave.
         finite = np.maximum(log_confusion, -1e6)
         joint = np.maximum(log_prior, -1e6) + np.einsum("ipl,pkl->ik", votes, finite)
         top = joint.max(axis=1, keepdims=True)
         total = top[:, 0] + np.log(np.exp(joint - top).sum(axis=1))
         penalty = smoothing * (np.maximum(log_prior, -1e6).sum() + finite.sum())
-        reached.append(float(total.sum() + (penalty if smoothing else 0.0)))
+        likelihoods.append(float(total.sum() + (penalty if smoothing else 0.0)))
         before, posterior = posterior, np.exp(joint - total[:, None])
         if np.abs(posterior - before).max() < _CLOSE:
             converged = True
             break
     accuracy = np.einsum("k,pkk->p", prior, confusion)
-    return Consensus(
-        posterior, prior, confusion, accuracy, np.array(reached), converged, shared, sharing
-    )
+    likelihood = np.array(likelihoods)
+    return Consensus(posterior, prior, confusion, accuracy, likelihood, converged, shared, sharing)
 
 
 def _checked(labels: npt.ArrayLike, categories: int) -> npt.NDArray[np.int64]:

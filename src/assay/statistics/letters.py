@@ -1,8 +1,8 @@
-"""Groups of runs that a test cannot tell apart: the compact letter display and the top group.
+"""Groups of runs that do not differ significantly: the compact letter display and the top group.
 
 Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, JCGS 13
-(2004). The groups here are the maximal sets of runs without a significant pair, which is what his
-insert-and-absorb algorithm arrives at.
+(2004). The groups are the maximal sets of runs without a significant pair, the result of his
+insert-and-absorb algorithm.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ _MOST_GROUPS = 5_000
 
 
 class TooManyGroups(ValueError):
-    """The significant pairs are so tangled that more letters are needed than can be read."""
+    """There would be more letters than anybody could read."""
 
 
 def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tuple[str, ...]]:
-    """The letters of every run: two runs share one if and only if they do not differ.
+    """The letters of every run: two runs share a letter if and only if they do not differ.
 
     ``means``: m means, which order the letters: the best run has an ``a``. ``different``: m × m,
-    true where the two runs differ significantly. Returns for every run, in the given order, its
-    letters: ``a`` to ``z``, then ``aa``, ``ab``, …. Raises TooManyGroups where the pairs are so
-    tangled that more than 5,000 groups are needed; ValueError where the shapes do not fit, or
-    ``different`` is not symmetric or true on its diagonal.
+    whether two runs differ significantly. Returns the letters of each run, in the same order:
+    ``a`` to ``z``, then ``aa``, ``ab``, …. Raises TooManyGroups if more than 5,000 groups are
+    needed, and ValueError if the shapes do not fit, or ``different`` is not symmetric or true on
+    its diagonal.
     """
     values, table = _check(means, different)
     order = np.argsort(-values, kind="stable")
     similar = ~table[np.ix_(order, order)]
     neighbours = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in similar]
-    groups: list[int] = []  # sets of places in the order, as bits
+    groups: list[int] = []  # sets of positions in the order, as bits
     for place, near in enumerate(neighbours):
-        # The run goes with those of each group that it is like; groups that it is wholly like grow
-        # by it, the others stay beside what they have in common with it.
+        # The run forms a new group with the similar members of each group. Groups in which all are
+        # similar to it are replaced by these; the others are retained, too.
         new = {group & near | 1 << place for group in groups} or {1 << place}
         largest = _maximal(new)
         groups = [group for group in groups if group & ~near] + largest
@@ -73,7 +73,7 @@ def _check(
 
 
 def _maximal(groups: set[int]) -> list[int]:
-    """The sets that no other of them contains, in a fixed order."""
+    """The sets that are not contained in another one, in a fixed order."""
     maximal: list[int] = []
     for group in sorted(groups, key=lambda bits: (-bits.bit_count(), bits)):
         if not any(group & ~larger == 0 for larger in maximal):
@@ -91,11 +91,8 @@ def _letter(number: int) -> str:
     return name
 
 
-def joined(letters: Sequence[Sequence[str]]) -> list[str]:
-    """The letters of every run as people write them: ``abc``.
-
-    Where some run has a longer one, commas separate those of all, so that ``ab`` is one letter
-    and not ``a`` and ``b``.
-    """
+def letters_text(letters: Sequence[Sequence[str]]) -> list[str]:
+    """The letters of every run as text, such as ``abc``. If some run has a letter such as ``ab``,
+    all are separated by commas."""
     longer = any(len(letter) > 1 for own in letters for letter in own)
     return [("," if longer else "").join(own) for own in letters]

@@ -1,7 +1,7 @@
-"""Models of what comes of a battle between two runs, and their fit by Newton's method.
+"""Models of the outcome of a battle between two runs, fitted by Newton's method.
 
-Every run has a log-strength r; d = r_i − r_j. Outcomes are numbered 0 the first wins, 1 tie, 2 the
-second wins. All three models have a concave log-likelihood, so that the fit is the maximum.
+Every run has a log-strength r; d = r_i − r_j. Outcomes are numbered: 0 the first wins, 1 a tie, 2
+the second wins. The log-likelihood of all three models is concave, so the fit is the maximum.
 
 Sources: Bradley & Terry 1952; Davidson 1970; Rao & Kupper 1967.
 """
@@ -20,37 +20,37 @@ from assay.measures.ranges import ROUNDING
 
 _STEPS = 100
 _HALVINGS = 40
-_SETTLED = 1e-10
+_CONVERGED = 1e-10
 _NO_TIES = {"Davidson": -40.0, "RaoKupper": 1e-12}
-"""The tie parameter where there are no ties: as good as its limit."""
+"""The tie parameter if there are no ties, practically at its limit."""
 _MOST_TIES = 0.99
-"""The share of ties from which the tie parameter starts where nearly all battles are tied."""
+"""The most ties, as a share of battles, assumed for the starting value of the tie parameter."""
 
 
 class Model(Protocol):
-    """How likely each outcome is. Arrays of pairs are … × P, those of outcomes … × 3 × P; ``s``,
-    the tie parameter, is … × 1."""
+    """The probability of each outcome. Arrays of pairs are … × P, arrays of outcomes … × 3 × P; the
+    tie parameter ``s`` is … × 1."""
 
     @property
     def fitted(self) -> bool:
         """Whether the tie parameter is fitted."""
 
     def start(self, ties: Floats) -> Floats:
-        """The tie parameter of equal runs of which a share ``ties`` of battles is tied."""
+        """The tie parameter with which equal runs tie a share ``ties`` of their battles."""
 
     def outcomes(self, d: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-        """Log-likelihood of each outcome, and its derivatives by d and s."""
+        """The log-likelihood of each outcome, and its derivatives in d and s."""
 
-    def bend(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
-        """Minus the second derivatives of the counts' log-likelihood by dd, ds and ss."""
+    def curvature(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
+        """The negative second derivatives of the log-likelihood of the counts: dd, ds and ss."""
 
     def tie(self, s: Floats) -> Floats:
-        """The tie parameter as papers write it: ν or θ."""
+        """The tie parameter as the papers define it: ν or θ."""
 
 
 @dataclass(frozen=True)
 class BradleyTerry:
-    """P(i beats j) = σ(d); a tie is half a win of each."""
+    """P(i beats j) = σ(d); a tie counts as half a win for each."""
 
     fitted: bool = False
 
@@ -62,7 +62,7 @@ class BradleyTerry:
         by_d = np.stack([1 - p, 0.5 - p, -p], axis=-2)
         return np.stack([win, (win + loss) / 2, loss], axis=-2), by_d, np.zeros_like(by_d)
 
-    def bend(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
+    def curvature(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
         dd = counts.sum(axis=-2) * expit(d) * expit(-d)
         return dd, np.zeros_like(dd), np.zeros_like(dd)
 
@@ -91,7 +91,7 @@ class Davidson:
         by_d = np.stack([0.5 - lead, -lead, -0.5 - lead], axis=-2)
         return logs, by_d, np.stack([-tie, 1 - tie, -tie], axis=-2)
 
-    def bend(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
+    def curvature(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
         logs, n = self._logs(d, s), counts.sum(axis=-2)
         win, tie, loss = (np.exp(logs[..., one, :]) for one in range(3))
         lead = (win - loss) / 2
@@ -130,7 +130,7 @@ class RaoKupper:
             np.stack([-not_win, by_s, -not_loss], axis=-2),
         )
 
-    def bend(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
+    def curvature(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
         wins, ties, losses = (counts[..., one, :] for one in range(3))
         of_win = (wins + ties) * expit(d - s) * expit(s - d)
         of_loss = (losses + ties) * expit(-d - s) * expit(d + s)
@@ -149,10 +149,11 @@ MODELS = ("bradley-terry", "davidson", "rao-kupper")
 class Fit:
     """Fits of B data sets.
 
-    ``strength``: B × n log-strengths, of mean 0 without a prior. ``s``: B × 1, the tie parameter
-    inside the model. ``tie``: B, ν or θ; NaN for a model that has none. ``hessian``: B × (n + 1) ×
-    (n + 1), minus the log-likelihood's second derivatives by the strengths and s, the prior's with
-    it. ``outer``: of the same shape, the sum over battles of their first derivatives' products.
+    ``strength``: log-strengths, B × n, with mean 0 unless there is a prior. ``s``: the tie
+    parameter within the model, B × 1. ``tie``: ν or θ, B; NaN if the model has none. ``hessian``:
+    the negative Hessian of the log-likelihood in the strengths and s, including the prior, B × (n +
+    1) × (n + 1). ``outer``: the sum over battles of the outer products of their gradients, in the
+    same shape.
     """
 
     strength: Floats
@@ -163,7 +164,7 @@ class Fit:
 
 
 class _Likelihood:
-    """Minus the log-likelihood of B data sets, and its derivatives by (r, s)."""
+    """The negative log-likelihood of B data sets, and its derivatives in (r, s)."""
 
     def __init__(
         self, model: Model, first: Integers, second: Integers, n: int, prior: float
@@ -178,34 +179,34 @@ class _Likelihood:
 
     def loss(self, r: Floats, s: Floats, counts: Floats) -> Floats:
         logs, *_ = self.model.outcomes(self._d(r), s)
-        drawn = (log_expit(r) + log_expit(-r)).sum(axis=1) / 2
-        return np.asarray(-(counts * logs).sum(axis=(1, 2)) - self.prior * drawn)
+        virtual_ties = (log_expit(r) + log_expit(-r)).sum(axis=1) / 2
+        return np.asarray(-(counts * logs).sum(axis=(1, 2)) - self.prior * virtual_ties)
 
-    def slope(self, r: Floats, s: Floats, counts: Floats) -> Floats:
+    def gradient(self, r: Floats, s: Floats, counts: Floats) -> Floats:
         _, by_d, by_s = self.model.outcomes(self._d(r), s)
         by_r = -((counts * by_d).sum(axis=1) @ self.signs) - self.prior * (0.5 - expit(r))
         return np.column_stack([by_r, -(counts * by_s).sum(axis=(1, 2))])
 
-    def bend(self, r: Floats, s: Floats, counts: Floats) -> Floats:
-        whole = self._assembled(*self.model.bend(self._d(r), s, counts))
-        places = np.arange(self.n)
-        whole[:, places, places] += self.prior * expit(r) * expit(-r)
-        return whole
+    def hessian(self, r: Floats, s: Floats, counts: Floats) -> Floats:
+        hessian = self._assembled(*self.model.curvature(self._d(r), s, counts))
+        runs = np.arange(self.n)
+        hessian[:, runs, runs] += self.prior * expit(r) * expit(-r)
+        return hessian
 
     def outer(self, r: Floats, s: Floats, counts: Floats) -> Floats:
         _, by_d, by_s = self.model.outcomes(self._d(r), s)
         products = (by_d**2, by_d * by_s, by_s**2)
-        return self._assembled(*((counts * one).sum(axis=1) for one in products))
+        return self._assembled(*((counts * product).sum(axis=1) for product in products))
 
     def _assembled(self, dd: Floats, ds: Floats, ss: Floats) -> Floats:
-        """What is known by the pairs' d and s, by strengths and s."""
-        n, places = self.n, np.arange(self.n)
-        whole = np.zeros((len(dd), n + 1, n + 1))
-        whole[:, self.first, self.second] = whole[:, self.second, self.first] = -dd
-        whole[:, places, places] = dd @ abs(self.signs)
-        whole[:, :n, n] = whole[:, n, :n] = ds @ self.signs
-        whole[:, n, n] = ss.sum(axis=1)
-        return whole
+        """The matrix in the strengths and s, from its entries in d and s for each pair."""
+        n, runs = self.n, np.arange(self.n)
+        matrix = np.zeros((len(dd), n + 1, n + 1))
+        matrix[:, self.first, self.second] = matrix[:, self.second, self.first] = -dd
+        matrix[:, runs, runs] = dd @ abs(self.signs)
+        matrix[:, :n, n] = matrix[:, n, :n] = ds @ self.signs
+        matrix[:, n, n] = ss.sum(axis=1)
+        return matrix
 
     def _d(self, r: Floats) -> Floats:
         return np.asarray(r[:, self.first] - r[:, self.second])
@@ -222,46 +223,47 @@ def fit(
 ) -> Fit:
     """Fit ``model`` to B data sets at once.
 
-    Each must have a finite maximum, which the caller sees to: without a prior every run can be
-    reached from every other by wins and ties, and a fitted tie parameter needs a decided battle.
+    Each must have a finite maximum, which the caller ensures: without a prior, every run must be
+    reachable from every other along wins and ties, and a fitted tie parameter needs a battle that
+    is not tied.
 
-    ``counts``: B × 3 × P, how often each outcome came of each pair. ``first``: P numbers of runs.
-    ``second``: those that they fought, no pair twice in either order. ``n``: how many runs there
-    are. ``model``: the model. ``prior``: as how many drawn battles (half a win each) against
-    strength 0 each run starts. ``near``: the fit of a data set like these, to start from. Raises
-    ArithmeticError if the fit does not settle.
+    ``counts``: how often each pair had each outcome, B × 3 × P. ``first``, ``second``: the numbers
+    of the two runs of each pair; each pair occurs once. ``n``: the number of runs. ``prior``: the
+    number of virtual ties (half a win for each side) of each run with one of strength 0. ``near``:
+    the fit of a similar data set, from which to start. Raises ArithmeticError if the fit does not
+    converge.
     """
-    whole = _Likelihood(model, first, second, n, prior)
+    likelihood = _Likelihood(model, first, second, n, prior)
     total = counts.sum(axis=(1, 2))
     ties = counts[:, 1].sum(axis=1) / np.maximum(total, 1)
     r, s = np.zeros((len(counts), n)), model.start(ties)[:, None]
-    # Where all battles are tied the tie parameter has no end, and the prior's strengths do not
-    # hang on it.
+    # If all battles are tied, the tie parameter is infinite; with a prior, the strengths do not
+    # depend on it, so it is not fitted.
     free = (ties > 0) & (ties < 1) if model.fitted else np.zeros(len(counts), dtype=np.bool_)
     if near is not None:
         r, s = np.repeat(near.strength, len(counts), axis=0), np.where(free[:, None], near.s, s)
-    loss = whole.loss(r, s, counts)
+    loss = likelihood.loss(r, s, counts)
     for _ in range(_STEPS):
-        slope = whole.slope(r, s, counts)
-        slope[~free, n] = 0.0
-        if (np.abs(slope).max(axis=1) <= _SETTLED * np.maximum(total, 1)).all():
-            tie, outer = model.tie(s[:, 0]), whole.outer(r, s, counts)
-            return Fit(r, s, tie, whole.bend(r, s, counts), outer)
-        bend = whole.bend(r, s, counts)
-        bend[~free, n, :n] = bend[~free, :n, n] = 0.0
-        bend[~free, n, n] = 1.0
-        if not prior:  # the likelihood knows differences alone: keep the mean where it is
-            bend[:, :n, :n] += 1.0 / n
-        step = np.linalg.solve(bend, slope[:, :, None])[:, :, 0]
+        gradient = likelihood.gradient(r, s, counts)
+        gradient[~free, n] = 0.0
+        if (np.abs(gradient).max(axis=1) <= _CONVERGED * np.maximum(total, 1)).all():
+            tie, outer = model.tie(s[:, 0]), likelihood.outer(r, s, counts)
+            return Fit(r, s, tie, likelihood.hessian(r, s, counts), outer)
+        hessian = likelihood.hessian(r, s, counts)
+        hessian[~free, n, :n] = hessian[~free, :n, n] = 0.0
+        hessian[~free, n, n] = 1.0
+        if not prior:  # only differences matter, so keep the mean constant
+            hessian[:, :n, :n] += 1.0 / n
+        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
         size = np.ones((len(counts), 1))
         slack = ROUNDING * np.abs(loss)
         for _ in range(_HALVINGS):
             tried_r, tried_s = r - size * step[:, :n], s - size * step[:, n:]
             with np.errstate(invalid="ignore", divide="ignore"):
-                tried = whole.loss(tried_r, tried_s, counts)
-            worse = ~(tried <= loss + slack)  # NaN if θ fell below 1
+                tried_loss = likelihood.loss(tried_r, tried_s, counts)
+            worse = ~(tried_loss <= loss + slack)  # also for NaN, if θ fell below 1
             if not worse.any():
                 break
             size[worse] /= 2
-        r, s, loss = tried_r, tried_s, tried
+        r, s, loss = tried_r, tried_s, tried_loss
     raise ArithmeticError("the ratings do not settle")

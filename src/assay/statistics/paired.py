@@ -1,4 +1,4 @@
-"""Verdicts on the same units before and after something was changed: tests and intervals.
+"""Tests and intervals for verdicts on the same units before and after a change.
 
 Sources: McNemar 1947, exact as in Agresti, Categorical Data Analysis (2013), section 11.1; Bonett &
 Price, Statistics in Medicine 31 (2012) (interval of a difference of paired shares); Wilson 1927.
@@ -19,12 +19,12 @@ from assay.statistics.significance import bootstrap_difference, bootstrap_p, pai
 
 
 def mcnemar(up: int, down: int) -> float | None:
-    """The exact two-sided p-value of McNemar's test; ``None`` if nothing flipped.
+    """The exact two-sided p-value of McNemar's test, or ``None`` if no verdict flipped.
 
-    Of those that flipped as many go up as down if the change does nothing: p is twice the smaller
-    tail of the binomial distribution with probability ½, at most 1. ``up``: how many units went
-    from no to yes. ``down``: how many went from yes to no. Raises ValueError if a count is not a
-    whole number from 0.
+    Under the null hypothesis, verdicts flip in either direction with probability ½; p is twice the
+    smaller tail of the binomial distribution, at most 1. ``up``: the number of units that flipped
+    from no to yes. ``down``: from yes to no. Raises ValueError if a count is not a whole number
+    from 0.
     """
     n = whole_number(up, "up", 0) + whole_number(down, "down", 0)
     if not n:
@@ -33,11 +33,12 @@ def mcnemar(up: int, down: int) -> float | None:
 
 
 def paired_shares(up: int, down: int, n: int, *, level: float = 0.95) -> Interval:
-    """The interval of the share of yes after less that before, in −1 to 1.
+    """The interval of the share of yes after the change minus that before, within −1 to 1.
 
-    Each kind of flip is counted once more than it was seen, so that no flips are not taken for a
-    proof that there can be none (Bonett & Price 2012). Raises ValueError if there is no unit,
-    more flips than units, or ``level`` is not between 0 and 1.
+    One flip in each direction is added to those seen, so that the interval has a width even if
+    nothing flipped (Bonett & Price 2012). ``up``, ``down``: as in :func:`mcnemar`. ``n``: the
+    number of units. Raises ValueError if there is no unit, there are more flips than units, or
+    ``level`` is not between 0 and 1.
     """
     if not 0 <= up + down <= whole_number(n, "n"):
         raise ValueError(f"{up} + {down} of {n} units cannot have flipped")
@@ -47,8 +48,8 @@ def paired_shares(up: int, down: int, n: int, *, level: float = 0.95) -> Interva
 
 
 def wilson(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Wilson's interval of a share of ``n`` units, in 0 to 1. Raises ValueError if there
-    is no unit, or ``share`` or ``level`` is out of range."""
+    """Wilson's interval of a share of ``n`` units. Raises ValueError if there is no unit, or
+    ``share`` or ``level`` is out of range."""
     if not 0 <= share <= 1:
         raise ValueError(f"share is {share}, not a number from 0 to 1")
     squared = _z(level) ** 2 / whole_number(n, "n")
@@ -66,14 +67,14 @@ def by_topic(
     resamples: int = 2000,
     seed: int,
 ) -> tuple[float, float, Interval | None, float | None]:
-    """The mean before and after over topics, which weigh alike, with the percentile interval
-    of their difference and the p-value of the paired bootstrap test, both resampling topics.
+    """Means over topics (which have equal weight) before and after, the percentile interval of
+    their difference, and the p-value of the paired bootstrap test; both resample topics.
 
-    ``before``: a value a unit. ``after``: the same units' values after the change. ``topic``: a
-    number or name a unit. ``level``: of the interval. ``resamples``: how many times the topics are
-    drawn. ``seed``: of the draws. The interval and p are ``None`` with fewer than 2 topics, p
-    also where all differences are equal. Raises ValueError if there is no unit, the lengths
-    differ, a value is not finite, or a setting is out of range.
+    ``before``, ``after``: the values of the same units. ``topic``: the topic of each unit.
+    ``level``: of the interval. ``resamples``: how often the topics are drawn. ``seed``: of the
+    draws. The interval and p are ``None`` with fewer than 2 topics, p also if all differences are
+    equal. Raises ValueError if there is no unit, the lengths differ, a value is not finite, or a
+    setting is out of range.
     """
     first, second = numbers(before, "values before"), numbers(after, "values after")
     names, which = np.unique(np.asarray(topic), return_inverse=True)
@@ -89,11 +90,12 @@ def by_topic(
 
 
 def look_level(look: int, *, level: float = 0.95) -> float:
-    """The level of the interval at look ``look`` (from 1) of a sequence without an end.
+    """The level of the interval at look k (``look``, from 1) of an endless sequence of looks.
 
-    1 − α/(k(k + 1)) at look k: the errors add up to α over all looks, so that the intervals hold
-    together, however often one looks and whatever the looks have in common (union bound). Raises
-    ValueError if ``look`` is not a whole number from 1, or ``level`` not between 0 and 1.
+    It is 1 − α/(k(k + 1)). The errors add up to α over all looks, so all intervals hold together
+    with probability ``level``, however many looks there are and however they depend on each other
+    (union bound). Raises ValueError if ``look`` is not a whole number from 1, or ``level`` is not
+    between 0 and 1.
     """
     whole_number(look, "look")
     return 1.0 - (1.0 - probability(level, "level")) / (look * (look + 1))

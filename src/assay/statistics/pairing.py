@@ -1,8 +1,8 @@
-"""Which battles to judge, and which answer is shown first.
+"""The choice of battles to judge, and of which answer is shown first.
 
-The order and the samplers are those of RAGDoll's arena, but a pair has no order here: runs named in
-another order fight the same battles. Adaptive choice is a D-optimal design: the next battle is the
-one whose verdict takes most from the volume of the ratings' joint uncertainty.
+Both follow RAGDoll's arena, except that the order in which runs are named makes no difference.
+Adaptive choice is a D-optimal design: the next battle is the one whose verdict most reduces the
+volume of the joint uncertainty of the ratings.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from assay.statistics.battle_counts import Battles
 from assay.statistics.pair_models import BradleyTerry, fit
 
 SEED = 13
-"""RAGDoll's own."""
+"""RAGDoll's default seed."""
 
 Match = tuple[str, str, str]
-"""Topic, and two runs by name."""
+"""A topic and the names of two runs."""
 
 _LEAST_PRIOR = 1.0
-"""Virtual drawn battles of each run while choosing: a new run's rating is unknown, not infinite."""
+"""The number of virtual ties of each run, with which the rating of a new run is uncertain, but not
+infinitely so."""
 
 
 def _bits(*parts: object) -> bytes:
@@ -32,26 +33,26 @@ def _bits(*parts: object) -> bytes:
 
 
 def swapped(first: str, second: str, topic: str, seed: int = SEED) -> bool:
-    """Whether a battle shows the answers in the other order than the pair is named in: whether the
-    first byte of SHA-256 over seed, both runs by name and topic is odd."""
+    """Whether a battle shows the two answers in swapped order: whether the first byte of SHA-256
+    over the seed, the sorted names of the runs, and the topic is odd."""
     return bool(_bits(seed, *sorted((first, second)), topic)[0] % 2)
 
 
 def shown(first: str, second: str, topic: str, seed: int = SEED) -> tuple[str, str]:
-    """The two runs by the order in which a battle shows them, drawn from their names and the
-    topic, see :func:`swapped`; named the other way round, they are shown alike."""
+    """The two runs in the order in which a battle shows them, which does not depend on the order of
+    the arguments. See :func:`swapped`."""
     low, high = sorted((first, second))
     return (high, low) if swapped(low, high, topic, seed) else (low, high)
 
 
 def battles_per_topic(runs: int, per_run: float) -> int:
-    """How many battles a topic needs so that each run fights ``per_run`` on average."""
+    """The number of battles on a topic with which each run has ``per_run`` on average."""
     return math.ceil(runs * per_run / 2)
 
 
 def all_battles(answered: Mapping[str, Sequence[str]]) -> list[Match]:
-    """Every pair of runs on every topic that both have. ``answered``: the runs that have each
-    topic."""
+    """Every pair of runs on every topic that both answered. ``answered``: the runs that answered
+    each topic."""
     return [
         (topic, *pair) for topic, runs in answered.items() for pair in combinations(sorted(runs), 2)
     ]
@@ -65,14 +66,15 @@ def drawn(
     per_run: float | None = None,
     seed: int = SEED,
 ) -> list[Match]:
-    """A sample of battles; asking for more than there are takes all.
+    """Draw a sample of battles, or all if there are fewer than requested.
 
-    ``answered``: the runs that have each topic. ``topics_per_pair``: so many topics of each pair,
-    drawn without replacement. ``per_topic``: so many battles of each topic. No run is left out
-    where they are enough: a ring of all runs in random order, else every run against one other, and
-    the rest at random. ``per_run``: battles of each run and topic on average, see
-    :func:`battles_per_topic`. ``seed``: of the draw. Raises ValueError if not exactly one way is
-    chosen, or it asks for nothing.
+    ``answered``: the runs that answered each topic. Exactly one of the following is required.
+    ``topics_per_pair``: the number of topics for each pair, drawn without replacement.
+    ``per_topic``: the number of battles on each topic. If possible, every run has one: battles
+    first form a ring of all runs in random order, or else pair each run with another, and the rest
+    are random. ``per_run``: the mean number of battles of each run on each topic, see
+    :func:`battles_per_topic`. ``seed``: of the draw. Raises ValueError if not exactly one of the
+    three is given, or it is not above 0.
     """
     ways = [one for one in (topics_per_pair, per_topic, per_run) if one is not None]
     if len(ways) != 1 or ways[0] <= 0:
@@ -129,38 +131,38 @@ def next_battles(
     possible: Callable[[int, int], Sequence[int]],
     prior: float = _LEAST_PRIOR,
 ) -> list[tuple[int, int, int]]:
-    """The battles that tell most, each chosen as if those before it were judged.
+    """The most informative battles, each chosen as if those before it had been judged.
 
-    By the ratings so far (Bradley–Terry), a battle of i and j adds p(1 − p) of information on their
-    difference, whose variance is v: the log of the volume of what is not known falls by
-    log(1 + p(1 − p)v). Close runs that have fought little, each directly or through others, come
-    first.
+    With the ratings so far (Bradley–Terry), a battle of i and j adds p(1 − p) of information about
+    their difference, whose variance is v, and reduces the log volume of the joint uncertainty by
+    log(1 + p(1 − p)v). So close runs with few battles, directly or through others, come first.
 
-    ``battles``: those judged so far. ``n``: how many to choose; fewer where no more are possible.
-    ``possible``: of two runs the topics, by number, on which they can still fight, the most wanted
-    first. ``prior``: virtual drawn battles of each run. Returns topic, run and other run, by
-    number.
+    ``battles``: those judged so far. ``n``: the number to choose; fewer are returned if no more are
+    possible. ``possible``: a function from two runs to the topics, by number, on which they can
+    still be compared, best first. ``prior``: the number of virtual ties of each run. Returns topic,
+    run and other run, by number.
     """
     runs = battles.runs
-    found = fit(battles.total[None], battles.first, battles.second, runs, BradleyTerry(), prior)
-    # (The prior makes it regular, whoever has fought whom.)
-    covariance = np.linalg.inv(found.hessian[0, :runs, :runs])
+    fitted = fit(battles.total[None], battles.first, battles.second, runs, BradleyTerry(), prior)
+    # The prior makes the matrix invertible.
+    covariance = np.linalg.inv(fitted.hessian[0, :runs, :runs])
     first, second = np.triu_indices(runs, 1)
-    p = 1 / (1 + np.exp(found.strength[0, second] - found.strength[0, first]))
+    p = 1 / (1 + np.exp(fitted.strength[0, second] - fitted.strength[0, first]))
     information = p * (1 - p)
     open_topics = [
         list(possible(i, j)) for i, j in zip(first.tolist(), second.tolist(), strict=True)
     ]
-    left = np.array([bool(topics) for topics in open_topics])
+    available = np.array([bool(topics) for topics in open_topics])
     chosen: list[tuple[int, int, int]] = []
-    while len(chosen) < n and left.any():
+    while len(chosen) < n and available.any():
         spread = np.diag(covariance)
         variance = spread[first] + spread[second] - 2 * covariance[first, second]
-        pair = int(np.argmax(np.where(left, information * variance, -1.0)))
+        pair = int(np.argmax(np.where(available, information * variance, -1.0)))
         i, j = int(first[pair]), int(second[pair])
         chosen.append((open_topics[pair].pop(0), i, j))
-        left[pair] = bool(open_topics[pair])
-        apart = covariance[:, i] - covariance[:, j]
+        available[pair] = bool(open_topics[pair])
+        difference = covariance[:, i] - covariance[:, j]
         gain = information[pair] / (1 + information[pair] * variance[pair])
-        covariance = covariance - gain * np.outer(apart, apart)  # Sherman & Morrison 1950
+        # Sherman & Morrison 1950
+        covariance = covariance - gain * np.outer(difference, difference)
     return chosen

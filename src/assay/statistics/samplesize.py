@@ -1,8 +1,8 @@
-"""How many topics an experiment needs, and what power one had that is over.
+"""Topic set size design, and the power of a finished experiment.
 
 The residual variance of a topics × runs matrix (two-way ANOVA without replication) estimates σ²,
-the variance of a score; Sakai's three designs turn it into a number of topics. They assume the
-same σ² for every run, so a difference of two scores has the variance 2σ².
+the variance of a score, from which Sakai's three designs compute a number of topics. They assume
+the same σ² for every run, so a difference of two scores has the variance 2σ².
 
 Sources: Sakai, Topic set size design, Information Retrieval Journal 19 (2016); Sakai, Laboratory
 Experiments in Information Retrieval (2018), chapters 3, 6 and 7; Nagata, How to Design the Sample
@@ -25,19 +25,19 @@ from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import score_matrix
 
 Design = Literal["paired-t", "anova", "interval"]
-"""The requirement a number of topics is to meet: the power of a paired t-test, that of a one-way
-ANOVA over m runs, or the expected width of a confidence interval."""
+"""What is required of the number of topics: the power of a paired t-test or of a one-way ANOVA over
+m runs, or the expected width of a confidence interval."""
 
 _MOST_TOPICS = 10**9
 
 _SMALLEST = 1e-100
-"""Where all scores are smaller than this, their variance may come out as 0."""
+"""If all scores are smaller than this, their variance may underflow to 0."""
 
 
 @dataclass(frozen=True)
 class Variance:
-    """An estimate of a variance. ``value``: the estimate. ``degrees``: its degrees of freedom, its
-    weight when estimates are pooled."""
+    """An estimate of a variance. ``degrees``: its degrees of freedom, which are its weight when
+    estimates are pooled."""
 
     value: float
     degrees: int
@@ -63,27 +63,26 @@ def residual_variance(matrix: npt.ArrayLike) -> Variance:
 
 
 def pooled_variance(variances: Iterable[Variance]) -> Variance:
-    """The mean of variances weighted by their degrees of freedom (Sakai 2016). Raises
-    ValueError if there are none, or one is negative, not finite or without degrees of freedom.
-    """
-    given = list(variances)
-    if not given:
+    """The mean of variances, weighted by their degrees of freedom (Sakai 2016). Raises ValueError
+    if there are none, or one is negative, not finite or without degrees of freedom."""
+    several = list(variances)
+    if not several:
         raise ValueError("there are no variances to pool")
-    for number, variance in enumerate(given, 1):
+    for number, variance in enumerate(several, 1):
         if not (math.isfinite(variance.value) and variance.value >= 0 and variance.degrees >= 1):
             raise ValueError(f"variance {number} cannot be pooled: {variance}")
-    degrees = sum(variance.degrees for variance in given)
-    return Variance(sum(v.value * v.degrees for v in given) / degrees, degrees)
+    degrees = sum(variance.degrees for variance in several)
+    return Variance(sum(v.value * v.degrees for v in several) / degrees, degrees)
 
 
 # --- power and width of a given number of topics -------------------------------------------------
 
 
 def paired_t_power(topics: int, min_difference: float, variance: float, alpha: float) -> float:
-    """The power of a two-sided paired t-test, exact by the noncentral distribution.
+    """The exact power of a two-sided paired t-test.
 
-    t² of n pairs whose difference has the mean ``min_difference`` and the variance 2σ² follows a
-    noncentral F with 1 and n − 1 degrees of freedom and λ = n minD² / (2σ²).
+    For n pairs whose difference has the mean minD and the variance 2σ², t² follows a noncentral F
+    distribution with 1 and n − 1 degrees of freedom and λ = n minD² / (2σ²).
 
     ``topics``: n, at least 2. ``min_difference``: minD, the smallest difference worth detecting.
     ``variance``: σ², the variance of a score (not of a difference). ``alpha``: the level of the
@@ -96,13 +95,15 @@ def paired_t_power(topics: int, min_difference: float, variance: float, alpha: f
 
 
 def anova_power(topics: int, min_range: float, variance: float, alpha: float, runs: int) -> float:
-    """The power of a one-way ANOVA in Sakai's worst case, exact by the noncentral F.
+    """The exact power of a one-way ANOVA in Sakai's worst case.
 
-    ``topics``: n per run, at least 2. ``min_range``: minD, the smallest difference between the best
-    and the worst run that is worth detecting. The worst case has all other runs half-way between
-    these two, so that λ = n minD² / (2σ²), with m − 1 and m(n − 1) degrees of freedom.
-    ``variance``: σ², the variance of a score. ``alpha``: the level of the test. ``runs``: m, at
-    least 2. Raises ValueError if an argument is out of range.
+    In the worst case all runs but the best and the worst are half-way between these two; the
+    statistic then follows a noncentral F distribution with m − 1 and m(n − 1) degrees of freedom
+    and λ = n minD² / (2σ²).
+
+    ``topics``: n, at least 2. ``min_range``: minD, the smallest difference between the best and the
+    worst run worth detecting. ``variance``: σ², the variance of a score. ``alpha``: the level of
+    the test. ``runs``: m, at least 2. Raises ValueError if an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     whole_number(runs, "runs", 2)
@@ -130,15 +131,15 @@ def expected_width(topics: int, variance: float, alpha: float) -> float:
 
 
 def _noncentrality(topics: int, difference: float, variance: float) -> float:
-    """λ; a square of the difference itself could be 0 or raise an ``OverflowError``."""
+    """λ. (The square of the difference itself could underflow or raise an OverflowError.)"""
     effect = difference / math.sqrt(variance)
     return topics * (effect * effect) / 2
 
 
 def _f_power(upper: int, lower: int, noncentrality: float, alpha: float) -> float:
-    critical = 1 / special.fdtri(lower, upper, alpha)  # 1/F has the degrees of freedom swapped
+    critical = 1 / special.fdtri(lower, upper, alpha)  # 1/F has swapped degrees of freedom
     power = 1 - float(special.ncfdtr(upper, lower, noncentrality, critical))
-    if math.isnan(power) and noncentrality > 1e4:  # scipy runs out of digits where the power is 1
+    if math.isnan(power) and noncentrality > 1e4:  # scipy gives NaN although the power is 1
         return 1.0
     return min(1.0, power)
 
@@ -155,11 +156,11 @@ def _check(difference: float, variance: float, alpha: float) -> None:
 
 
 def paired_t_topics(alpha: float, beta: float, min_difference: float, variance: float) -> int:
-    """The smallest n whose paired t-test has a power of at least 1 − β.
+    """The smallest n for which the paired t-test has a power of at least 1 − β.
 
-    For the arguments see :func:`paired_t_power`; ``beta`` is the risk of missing a difference of
-    ``min_difference``. Raises ValueError if an argument is out of range, or more than 10⁹ topics
-    would be needed.
+    ``beta``: the risk of missing a difference of ``min_difference``; for the other arguments see
+    :func:`paired_t_power`. Raises ValueError if an argument is out of range, or more than 10⁹
+    topics would be needed.
     """
     _check(min_difference, variance, alpha)
     probability(beta, "beta")
@@ -173,11 +174,11 @@ def paired_t_topics(alpha: float, beta: float, min_difference: float, variance: 
 def anova_topics(
     alpha: float, beta: float, min_range: float, variance: float, runs: int = 2
 ) -> int:
-    """The smallest n whose one-way ANOVA over ``runs`` runs has a power of at least 1 − β.
+    """The smallest n for which the one-way ANOVA over ``runs`` runs has a power of at least 1 − β.
 
-    For the arguments see :func:`anova_power`; ``beta`` is the risk of missing a range of
-    ``min_range``. Sakai recommends it also for comparing every pair of m runs. Raises ValueError
-    if an argument is out of range, or more than 10⁹ topics would be needed.
+    Sakai recommends it also for comparing every pair of m runs. ``beta``: the risk of missing a
+    range of ``min_range``; for the other arguments see :func:`anova_power`. Raises ValueError if an
+    argument is out of range, or more than 10⁹ topics would be needed.
     """
     _check(min_range, variance, alpha)
     probability(beta, "beta")
@@ -190,36 +191,37 @@ def anova_topics(
 
 
 def interval_topics(alpha: float, width: float, variance: float) -> int:
-    """The smallest n whose expected interval is at most ``width`` wide, end to end.
+    """The smallest n for which the expected width of the interval, end to end, is at most
+    ``width``.
 
-    For the other arguments see :func:`expected_width`. Raises ValueError if an argument is out
-    of range, or more than 10⁹ topics would be needed.
+    For the other arguments see :func:`expected_width`. Raises ValueError if an argument is out of
+    range, or more than 10⁹ topics would be needed.
     """
     _check(width, variance, alpha)
     return _smallest(lambda n: expected_width(n, variance, alpha) <= width, width, variance)
 
 
 def _smallest(enough: Callable[[int], bool], difference: float, variance: float) -> int:
-    """The smallest n ≥ 2 that is enough, begun at about variance / difference²."""
+    """The smallest sufficient n ≥ 2; the search starts at about variance / difference²."""
     ratio = math.sqrt(variance) / difference
-    begin = max(2, math.ceil(min(ratio * ratio, _MOST_TOPICS)))
-    found = smallest(enough, begin, _MOST_TOPICS)
-    if found is None:
+    start = max(2, math.ceil(min(ratio * ratio, _MOST_TOPICS)))
+    topics = smallest(enough, start, _MOST_TOPICS)
+    if topics is None:
         raise ValueError("more than 10⁹ topics would be needed: ask for a larger difference")
-    return found
+    return topics
 
 
 def smallest(
-    enough: Callable[[int], bool], begin: int, most: int, *, told_apart: float = 0.0
+    enough: Callable[[int], bool], start: int, most: int, *, tolerance: float = 0.0
 ) -> int | None:
-    """The smallest n ≥ 2 that is enough, as every larger n is; None if ``most`` is not. The
-    search begins at ``begin``, and ends at a share of n that is not ``told_apart``."""
-    low, high = 1, begin
+    """The smallest n ≥ 2 that is ``enough``, as every larger n must be; None if ``most`` is not.
+    The search starts at ``start``, and ends once n is known to within a share ``tolerance``."""
+    low, high = 1, start
     while not enough(high):
         low, high = high, 2 * high
         if low >= most:
             return None
-    while high - low > max(1, int(high * told_apart)):
+    while high - low > max(1, int(high * tolerance)):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
@@ -227,12 +229,12 @@ def smallest(
 
 @dataclass(frozen=True)
 class SizeRow:
-    """One line of a table of topic set sizes.
+    """One row of a table of topic set sizes.
 
     ``design``: the requirement, see :data:`Design`. ``alpha``: the level of the test, or 1 − the
     level of the interval. ``beta``: the risk of missing the difference; ``None`` for an interval.
     ``mind``: the smallest difference to detect, or the width of the interval. ``m``: the number of
-    runs: 2 for the paired designs. ``topics``: the number of topics needed.
+    runs, 2 for the paired designs. ``topics``: the number of topics needed.
     """
 
     design: Design
@@ -252,11 +254,11 @@ def size_table(
     runs: Sequence[int] = (2, 5, 10, 20, 50, 100),
     widths: Sequence[float] | None = None,
 ) -> list[SizeRow]:
-    """The topic set sizes of all three designs over every combination of the settings.
+    """The topic set sizes of all three designs for every combination of the settings.
 
     ``variance``: σ², e.g. from :func:`pooled_variance`. ``alphas``: levels. ``betas``: risks of
-    missing the difference. ``differences``: differences to detect. ``runs``: numbers of runs of the
-    ANOVA design. ``widths``: widths of the interval; ``None`` means ``differences``. Raises
+    missing the difference. ``differences``: differences to detect. ``runs``: numbers of runs for
+    the ANOVA design. ``widths``: widths of the interval, by default ``differences``. Raises
     ValueError if a setting is out of range.
     """
     rows: list[SizeRow] = []
@@ -274,7 +276,7 @@ def size_table(
     return rows
 
 
-# --- an experiment that is over ------------------------------------------------------------------
+# --- a finished experiment -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -282,9 +284,9 @@ class AchievedPower:
     """What a finished experiment could detect.
 
     ``topics``: n. ``runs``: m. ``variance``: its residual variance. ``difference``: the difference
-    that the powers are for. ``paired_t``: the power of a paired t-test for two runs that differ by
-    that much. ``anova``: the power of a one-way ANOVA over the m runs whose range is that large.
-    ``width``: the expected width of the interval of a difference of two runs.
+    to detect. ``paired_t``: the power of a paired t-test of two runs that differ by it. ``anova``:
+    the power of a one-way ANOVA over m runs with this range. ``width``: the expected width of the
+    interval of a difference of two runs.
     """
 
     topics: int
@@ -302,12 +304,11 @@ def achieved_power(
     """The power that an experiment had with its own topics, runs and residual variance.
 
     ``matrix``: scores, topics × runs. ``alpha``: the level of the tests. ``min_difference``: the
-    difference to detect; ``None`` takes the observed range of the run means. Power for the observed
-    difference says no more than its p-value does; power for a difference that matters to you says
-    what the experiment could have shown. Returns ``None`` if the residual variance is 0, or
-    where no difference was given and all run means are equal: then power is undefined. Raises
-    ValueError if the matrix is not complete, all its scores are below 10⁻¹⁰⁰, or a setting is
-    out of range.
+    difference to detect, by default the observed range of the run means. (Power for the observed
+    difference says no more than its p-value; power for a difference that matters to you says what
+    the experiment could have shown.) Returns ``None`` if power is undefined: the residual variance
+    is 0, or no difference was given and all run means are equal. Raises ValueError if the matrix is
+    not complete, all its scores are below 10⁻¹⁰⁰, or a setting is out of range.
     """
     scores = score_matrix(matrix)
     probability(alpha, "alpha")

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.measures.arrays import Floats, Integers
 from assay.statistics.ranks import ap_weights, extrapolated, rbo_depth
-from assay.statistics.resampling import parts
+from assay.statistics.resampling import blocks
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -60,7 +60,7 @@ class StackedPairs:
     def values(self, weights: Floats, p: float) -> dict[str, Floats]:
         """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: resamples ×
         topics, how often each topic is drawn. ``p``: the persistence of RBO."""
-        found = [self._block(one, p) for one in parts(weights, _CELLS_AT_ONCE // self.n)]
+        found = [self._block(one, p) for one in blocks(weights, _CELLS_AT_ONCE // self.n)]
         return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
     def _block(self, weights: Floats, p: float) -> dict[str, Floats]:

@@ -1,4 +1,4 @@
-"""From labels to tables of counts, with the checks on the way."""
+"""Checked labels, and tables of their counts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 
 Cells = tuple[Integers, Integers]
-"""Some pairs of different labels: the places of the one and of the other among the values."""
+"""Pairs of different labels: the indices of both among the label values."""
 
 _MOST_CELLS = 50_000_000
-"""How many numbers the tables of all topics may hold: 400 MB."""
+"""The most numbers that the tables of all topics may have: 400 MB."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Outside:
     """A label that is not on the scale.
 
     ``labeller``: ``first`` or ``second``. ``label``: the label as given. ``count``: how often.
-    ``counted_as``: the label it counts as: an end of the scale where it was clipped, else itself.
+    ``counted_as``: the label that it counts as: the nearest end of the scale if clipped, else
+    itself.
     """
 
     labeller: str
@@ -33,7 +34,8 @@ class Outside:
 
 
 def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Floats, Bools]:
-    """The labels of the items that both labelled, and which items those are."""
+    """The labels of the items that both labelled, and a mask of these items. Raises ValueError if
+    there are none, or the lists do not fit."""
     a = numbers(first, "first labels", missing=True)
     b = numbers(second, "second labels", missing=True)
     if a.ndim != 1 or b.ndim != 1 or len(a) != len(b):
@@ -47,8 +49,8 @@ def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Fl
 
 
 def distinct(labels: Sequence[float], what: str) -> Floats:
-    """A list of label values. Raises ValueError if it is empty, not flat, repeats a label
-    or holds something else than numbers."""
+    """Check a list of label values. Raises ValueError if it is empty, not flat, repeats a label or
+    contains anything but numbers."""
     values = numbers(labels, what)
     if values.ndim != 1 or not len(values) or len(np.unique(values)) != len(values):
         raise ValueError(f"the {what} must be a flat list of different labels, got {labels}")
@@ -58,29 +60,31 @@ def distinct(labels: Sequence[float], what: str) -> Floats:
 def on_scale(
     a: Floats, b: Floats, scale: Sequence[float] | None, clip: bool
 ) -> tuple[Floats, Floats, tuple[Outside, ...]]:
+    """The labels as they count, clipped if wanted, and those that are not on the scale."""
     if scale is None:
         if clip:
             raise ValueError("labels can be clipped to a scale only: give one")
         return a, b, ()
-    ends = distinct(scale, "labels of the scale")
+    on_scale_labels = distinct(scale, "labels of the scale")
     outside: list[Outside] = []
     counted: list[Floats] = []
     for labeller, labels in (("first", a), ("second", b)):
-        used = np.clip(labels, ends.min(), ends.max()) if clip else labels
-        strange = ~np.isin(labels, ends)
-        found, places, counts = np.unique(labels[strange], return_index=True, return_counts=True)
+        used = np.clip(labels, on_scale_labels.min(), on_scale_labels.max()) if clip else labels
+        off_scale = ~np.isin(labels, on_scale_labels)
+        values, places, counts = np.unique(labels[off_scale], return_index=True, return_counts=True)
         outside += [
             Outside(labeller, float(label), int(count), float(counted_as))
-            for label, count, counted_as in zip(found, counts, used[strange][places], strict=True)
+            for label, count, counted_as in zip(
+                values, counts, used[off_scale][places], strict=True
+            )
         ]
         counted.append(used)
     return counted[0], counted[1], tuple(outside)
 
 
 def number_topics(topics: Sequence[Hashable], usable: Bools) -> tuple[Integers, int]:
-    """The number of each kept item's topic, from 0 in order of appearance, and how many.
-    Raises ValueError if their number differs from that of the items, or a topic is a list, say.
-    """
+    """The topic number of each usable item, from 0 in order of appearance, and the number of
+    topics. Raises ValueError if there is not one topic per item, or a topic is not hashable."""
     if len(topics) != len(usable):
         raise ValueError(f"{len(topics)} topics do not fit {len(usable)} items")
     seen: dict[Hashable, int] = {}
@@ -96,13 +100,13 @@ def number_topics(topics: Sequence[Hashable], usable: Bools) -> tuple[Integers, 
 
 
 def label_name(value: float) -> str:
-    """A label as people write it, and never two labels alike."""
+    """A label as short text; different labels have different texts."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 
 
 def check_size(k: int, cells: int) -> None:
-    """Refuse k labels whose tables would hold too many numbers."""
+    """Raise ValueError if the tables of ``k`` labels would have too many cells."""
     if cells > _MOST_CELLS:
         raise ValueError(f"{k} different labels are too many to tabulate: round them")
 
@@ -114,28 +118,29 @@ def tally(
     width: int,
     weights: Floats | Integers | None = None,
 ) -> Floats:
-    """How often each pair of a row and a column occurs, or its weights: height × width."""
+    """Count each combination of row and column, or sum its weights: height × width."""
     counts = np.bincount(rows * width + columns, weights, minlength=height * width)
     return counts.reshape(height, width).astype(np.float64)
 
 
 def confusion_table(first: Integers, second: Integers, k: int) -> Integers:
-    """The k × k counts of two labellers' labels, given as places among the values."""
+    """The k × k confusion table of two labellers. Labels are indices among the k values."""
     check_size(k, k * k)
     return tally(first, second, k, k).astype(np.int64)
 
 
 def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
-    """Count the pairs of items of a topic of which one has both the higher first and second label.
+    """Count the pairs of items of the same topic that both labels order in the same way.
 
-    Items are sorted by their first labels, so pairs are counted that ascend in the second ones. Of
-    two numbers the one is higher that has a 1 in the highest bit in which they differ: bit by bit,
-    the ones of each group that is alike in all higher bits are counted with the zeros before them.
+    ``topic``: the number of each item's topic. ``first``, ``second``: the labels as whole numbers
+    from 0 in the same order.
 
-    ``topic``: the number of each item's topic. ``first``: whole numbers from 0 in the order of the
-    first labels. ``second``: the same of the second labels.
+    With items sorted by the first label, these are the pairs that ascend in the second one. Two
+    numbers ascend if the second has a 1 in the highest bit in which they differ. So for each bit,
+    items are grouped by all higher bits, and each item with a 1 is paired with those before it in
+    its group that have a 0.
     """
-    # Items with equal first labels are put in descending order of the second, so none ascend.
+    # Items with equal first labels are in descending order of the second, so that none ascend.
     order = np.lexsort((-second, first, topic))
     second = second[order]
     bits = int(second.max()).bit_length()
@@ -153,7 +158,8 @@ def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
 
 
 def label_table(labels: npt.ArrayLike) -> Floats:
-    """Labellers × units as an array, NaN if a labeller gave no label."""
+    """Check a table of labellers × units, NaN if a labeller gave no label. Raises ValueError if it
+    is not such a table, or is empty."""
     array = numbers(labels, "labels (labeller, unit)", missing=True)
     if array.ndim != 2 or not array.size:
         raise ValueError(f"give a table of labellers × units, got shape {array.shape}")
@@ -163,26 +169,25 @@ def label_table(labels: npt.ArrayLike) -> Floats:
 def coincidences(
     labels: Floats, topic: Integers, topics: int
 ) -> tuple[Floats, Floats, Cells, Floats]:
-    """How often labels occur and coincide with other labels in every topic.
+    """Count how often labels occur, and coincide with other labels, in every topic.
 
     A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
     with fewer than two labels adds nothing. Only pairs of labels that occur take space.
 
-    ``labels``: labellers × units, NaN if there is none. ``topic``: the number of each unit's
-    topic, from 0. ``topics``: how many topics there are. Returns topics × k, how often units with
-    two labels or more got each label; topics × L, the coincidences of each two different labels, of
-    which both ways round coincide alike, one; which L pairs of labels those are, the lower and the
-    higher; and the k labels, ascending. Raises ValueError if there are too many different
-    labels.
+    ``labels``: labellers × units, NaN if there is none. ``topic``: the number of each unit's topic,
+    from 0. ``topics``: the number of topics. Returns topics × k, how often units with two or more
+    labels got each label; topics × L, the coincidences of each pair of different labels, in one
+    order only; these L pairs, as the lower and the higher label; and the k label values, ascending.
+    Raises ValueError if there are too many different labels.
     """
-    given = ~np.isnan(labels)
-    m = given.sum(axis=0)
-    # Who alone labelled a unit coincides with nobody.
-    given &= m > 1
-    values, place = np.unique(labels[given], return_inverse=True)
+    labelled = ~np.isnan(labels)
+    m = labelled.sum(axis=0)
+    # The only label of a unit coincides with none.
+    labelled &= m > 1
+    values, place = np.unique(labels[labelled], return_inverse=True)
     k = len(values)
-    # Of every unit, its different labels, ascending, and how many labellers gave each.
-    cells, count = np.unique(np.nonzero(given)[1] * k + place, return_counts=True)
+    # For every unit: its different labels, ascending, and how many labellers gave each.
+    cells, count = np.unique(np.nonzero(labelled)[1] * k + place, return_counts=True)
     unit, place = np.divmod(cells, max(1, k))
     distinct_labels = np.bincount(unit, minlength=len(m))
     check_size(k, int((distinct_labels * (distinct_labels - 1) // 2).sum()))

@@ -1,4 +1,4 @@
-"""Randomised Tukey HSD: all pairs of runs at once, with the family-wise error under control.
+"""Randomised Tukey HSD: a test of all pairs of runs that controls the family-wise error.
 
 Sources: Carterette, Multiple testing in statistical analysis of systems-based information
 retrieval experiments, TOIS 30 (2012), algorithm 1; Sakai, Laboratory Experiments in Information
@@ -27,11 +27,10 @@ _CELLS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class TukeyResult:
-    """The outcome of a randomised Tukey HSD test over m runs.
+    """The result of a randomised Tukey HSD test of m runs.
 
-    ``p``: m × m p-values, already adjusted for all pairs; symmetric, 1 on the diagonal. ``exact``:
-    whether all permutations were gone through. ``permutations``: how many: (m!)^n if exact, else as
-    many as were asked for.
+    ``p``: p-values, adjusted for all pairs, m × m; symmetric, and 1 on the diagonal. ``exact``:
+    whether all permutations were used. ``permutations``: their number, (m!)^n if exact.
     """
 
     p: Floats
@@ -49,23 +48,23 @@ def randomised_tukey(
 ) -> TukeyResult:
     """Test all pairs of runs at once.
 
-    Under the null hypothesis all runs are alike, so the scores of a topic may be dealt to the runs
-    in any order. p of a pair is the share of such deals, over all topics at once, whose range of
-    run means is at least the pair's absolute difference. With random deals the observed one counts
-    as one more, p = (count + 1) / (B + 1), so that no p is 0 (Phipson & Smyth 2010).
+    Under the null hypothesis all runs are equal, so the scores of each topic may be permuted over
+    the runs. The p of a pair is the share of permutations, over all topics together, for which the
+    range of run means is at least the pair's absolute difference. With random permutations the
+    observed one is added, p = (count + 1) / (B + 1), so that p is never 0 (Phipson & Smyth 2010).
 
-    ``matrix``: scores, n topics × m runs. ``permutations``: B, the number of random deals.
-    ``seed``: of the random deals; equal seeds give equal p-values for any number of workers.
-    ``exact_limit``: all (m!)^n deals are gone through where they are no more than this.
-    ``workers``: threads; ``None`` means one per processor. Raises ValueError if the matrix has
-    fewer than 2 topics or 2 runs or is not complete, or a setting is out of range.
+    ``matrix``: scores, n topics × m runs. ``permutations``: B, the number of random permutations.
+    ``seed``: of these; equal seeds give equal p-values for any number of workers. ``exact_limit``:
+    the test is exact if there are at most this many permutations, (m!)^n. ``workers``: the number
+    of threads, by default one per processor. Raises ValueError if the matrix has fewer than 2
+    topics or 2 runs or is not complete, or a setting is out of range.
     """
     scores = score_matrix(matrix)
     whole_number(permutations, "permutations")
     whole_number(seed, "seed", 0)
     topics, runs = scores.shape
     exact = topics * math.lgamma(runs + 1) <= math.log(max(1, exact_limit)) + 1e-9
-    # Removing a topic's mean changes no difference within a deal and keeps the sums small.
+    # Centring each topic changes no difference between runs, and keeps the sums small.
     centred = scores - scores.mean(axis=1, keepdims=True)
     if exact:
         ranges = _all_ranges(centred)
@@ -75,7 +74,7 @@ def randomised_tukey(
         total = permutations
     sums = centred.sum(axis=0)
     differences = sums[:, None] - sums[None, :]
-    # A deal may bring the largest scores of all topics together.
+    # A permutation may give one run the largest score of every topic.
     extremes = (np.abs(part).max(axis=1, keepdims=True) for part in (centred, scores))
     slack = float(sum_slack(*extremes)[0])
     below = np.searchsorted(np.sort(ranges), np.abs(differences) - slack, side="left")
@@ -86,10 +85,8 @@ def randomised_tukey(
 
 
 def _all_ranges(scores: Floats) -> Floats:
-    """The range of the run sums of every deal.
-
-    The first topic stays: dealing the runs of all topics alike changes no range.
-    """
+    """The range of the run sums for every permutation. The first topic is not permuted, because
+    permuting all topics in the same way changes no range."""
     runs = scores.shape[1]
     orders = np.array(list(arrangements(range(runs))))
     sums = scores[:1]
@@ -99,19 +96,17 @@ def _all_ranges(scores: Floats) -> Floats:
 
 
 def _random_ranges(scores: Floats, permutations: int, seed: int, workers: int | None) -> Floats:
-    """The range of the run sums of ``permutations`` random deals.
-
-    The work is cut into blocks with a seed each, so the number of threads changes nothing.
-    """
+    """The range of the run sums for random permutations. Each block of them has its own seed, so
+    the result does not depend on the number of threads."""
     at_once = max(1, _CELLS_AT_ONCE // scores.size)
     sizes = [min(at_once, permutations - i) for i in range(0, permutations, at_once)]
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
 
     def block(size: int, own_seed: np.random.SeedSequence) -> Floats:
         generator = np.random.Generator(np.random.SFC64(own_seed))
-        dealt = np.repeat(scores[None, :, :], size, axis=0)
-        generator.permuted(dealt, axis=2, out=dealt)
-        return np.asarray(np.ptp(dealt.sum(axis=1), axis=1), dtype=np.float64)
+        permuted = np.repeat(scores[None, :, :], size, axis=0)
+        generator.permuted(permuted, axis=2, out=permuted)
+        return np.asarray(np.ptp(permuted.sum(axis=1), axis=1), dtype=np.float64)
 
     threads = whole_number(workers, "workers") if workers is not None else os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=min(threads, len(sizes))) as pool:
