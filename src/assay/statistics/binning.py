@@ -1,4 +1,4 @@
-"""How labels and judgments are put into bins, and how far they agree there.
+"""Agreement of EXAM-Labels with manual judgments, by label and in bins.
 
 Source: Farzi & Dietz, EXAM++, section 5.1 (table 4: counts and Cohen's κ).
 """
@@ -23,7 +23,7 @@ _CURE = "write a grade (0), a range (1-3) or an open end (<=0, >=2)"
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Whole grades from ``low`` to ``high``, both included; None is no end."""
+    """A bin of grades from ``low`` to ``high``, both included; None if the bin has no such end."""
 
     low: int | None
     high: int | None
@@ -40,19 +40,19 @@ class Bin:
 
 
 def read_bins(texts: Sequence[str]) -> tuple[Bin, ...]:
-    """Bins from texts, lowest first. Raises ValueError for one that cannot be read, for bins that
-    overlap or are out of order, and for none at all."""
-    found = tuple(_bin(text) for text in texts)
-    if not found:
+    """Parse bins, lowest first. Raises ValueError if one cannot be parsed, bins overlap or are out
+    of order, or there are none."""
+    bins = tuple(_bin(text) for text in texts)
+    if not bins:
         raise ValueError(f"there is no bin; {_CURE}")
-    for before, after in pairwise(found):
+    for before, after in pairwise(bins):
         if before.high is None or after.low is None:
             raise ValueError("bins overlap, or are not lowest first")
         if after.low <= before.high:
             low = float("-inf") if before.low is None else before.low
             wrong = "overlap" if after.low >= low else "are not lowest first"
             raise ValueError(f"the bins {before} and {after} {wrong}")
-    return found
+    return bins
 
 
 def _bin(text: str) -> Bin:
@@ -77,16 +77,18 @@ _LABELS: Mapping[int, tuple[str, ...]] = {
 
 
 def default_bins(top: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Bins of labels from 0 to ``top``, and as many of judgments."""
+    """Default bins of labels from 0 to ``top``, and the same number of bins of judgments."""
     labels = _LABELS[top]
     return labels, ("<=0", ">=1") if len(labels) == 2 else ("<=0", "1", ">=2")
 
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """Passages by bin of their label (rows) and of their judgment (columns). ``outside`` lie in
-    none; ``kappa`` is Cohen's with the bins paired in order, None if it is undefined or there
-    are not as many of both."""
+    """Counts of passages by the bins of their label (rows) and judgment (columns).
+
+    ``outside``: the number of passages in no bin. ``kappa``: Cohen's κ with bins paired in order;
+    None if it is undefined, or there are different numbers of bins.
+    """
 
     labels: tuple[Bin, ...]
     judgments: tuple[Bin, ...]
@@ -97,8 +99,12 @@ class Binned:
 
 @dataclass(frozen=True, slots=True)
 class ExamAgreement:
-    """EXAM-Labels beside manual judgments: counts by label and level, κ at every binarisation
-    (label ≥ τ, judgment ≥ level), and at a binning."""
+    """The agreement of EXAM-Labels with manual judgments.
+
+    ``counts``: for each label, the number of passages by level of judgment, highest first.
+    ``binarised``: κ for every binarisation (label ≥ τ, judgment ≥ level). ``binned``: the agreement
+    in bins.
+    """
 
     passages: int
     levels: tuple[int, ...]
@@ -107,7 +113,7 @@ class ExamAgreement:
     binned: Binned
 
     def document(self) -> dict[str, object]:
-        """The same as plain JSON."""
+        """The agreement as JSON values."""
         return {
             "passages": self.passages,
             "levels": list(self.levels),
@@ -132,8 +138,8 @@ def compare(
     label_bins: Sequence[str],
     judgment_bins: Sequence[str],
 ) -> ExamAgreement:
-    """Agreement of (label, judgment) pairs, of which there is at least one; labels go up to
-    ``top``."""
+    """The agreement of (label, judgment) pairs, at least one. ``top``: the highest label
+    possible."""
     labels, judged = (np.array(column) for column in zip(*pairs, strict=True))
     levels = tuple(sorted({judgment for _, judgment in pairs}, reverse=True))
     counts = {
@@ -154,7 +160,7 @@ def _binned(
     labels: Whole, judged: Whole, label_bins: Sequence[str], judgment_bins: Sequence[str]
 ) -> Binned:
     rows, columns = read_bins(label_bins), read_bins(judgment_bins)
-    first, second = _places(labels, rows), _places(judged, columns)
+    first, second = _bin_numbers(labels, rows), _bin_numbers(judged, columns)
     inside = (first >= 0) & (second >= 0)
     counts = tuple(
         tuple(int(((first == row) & (second == column)).sum()) for column in range(len(columns)))
@@ -166,8 +172,8 @@ def _binned(
     return Binned(rows, columns, counts, int((~inside).sum()), kappa)
 
 
-def _places(values: Whole, found: Sequence[Bin]) -> Whole:
-    """The bin that each value lies in, −1 for none."""
+def _bin_numbers(values: Whole, bins: Sequence[Bin]) -> Whole:
+    """The number of each value's bin, −1 if it is in none."""
     return np.array(
-        [next((n for n, one in enumerate(found) if value in one), -1) for value in values.tolist()]
+        [next((n for n, one in enumerate(bins) if value in one), -1) for value in values.tolist()]
     )

@@ -24,12 +24,12 @@ _NO_PAIR = "no topic has two runs"
 class Correlation:
     """One coefficient in one setting.
 
-    ``setting``: ``runs`` (of run means), ``topics-mean`` (mean of the coefficients of the topics)
-    or ``pairs`` (all topic–run pairs at once). ``measure``: ``tau``, ``rho``, ``ap`` or ``rbo``.
-    ``value``: the coefficient, ``None`` if undefined. ``interval``: its bootstrap interval over
-    topics; ``None`` if there is one topic only, or no resample, or none defines it. ``n``: how
-    many runs, topics with a defined coefficient, or pairs it rests on. ``reason``: why ``value`` is
-    undefined; ``None`` if it is not.
+    ``setting``: ``runs`` (of run means), ``topics-mean`` (the mean of the coefficients of topics)
+    or ``pairs`` (of all topic–run pairs together). ``measure``: ``tau``, ``rho``, ``ap`` or
+    ``rbo``. ``value``: the coefficient, ``None`` if undefined. ``interval``: its bootstrap interval
+    over topics; ``None`` if there is a single topic, or no resample in which it is defined. ``n``:
+    the number of runs, of topics with a defined coefficient, or of pairs. ``reason``: why ``value``
+    is undefined, else ``None``.
     """
 
     setting: str
@@ -41,12 +41,12 @@ class Correlation:
 
 
 def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
-    """The coefficients of one score a run in each table, without intervals."""
+    """The coefficients for one score per run in each table, without intervals."""
     one = np.ones((1, 1))
-    found = ranks.all_rows(_mean_ranks(one, x[None]), _mean_ranks(one, y[None]), p)
+    values = ranks.all_rows(_mean_ranks(one, x[None]), _mean_ranks(one, y[None]), p)
     rows = []
     for name in COEFFICIENTS:
-        value = defined(found[name][0])
+        value = defined(values[name][0])
         reason = _EQUAL if value is None else None
         rows.append(Correlation("runs", name, value, None, len(x), reason))
     return rows
@@ -55,13 +55,13 @@ def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
 def all_settings(
     x: Floats, y: Floats, p: float, level: float, resamples: int, seed: int
 ) -> list[Correlation]:
-    """The coefficients of topics × runs scores, missing where both are NaN; without intervals where
-    there are no ``resamples``."""
+    """The coefficients in all three settings. ``x``, ``y``: scores, topics × runs; a missing score
+    is NaN in both. Without ``resamples`` there are no intervals."""
     topics = len(x)
     ones = np.ones((1, topics))
     drawn = topics > 1 and resamples != 0
     draws = [ones, *(topic_counts(topics, resamples, seed) if drawn else [])]
-    weights = np.concatenate(draws)  # the first row is the data themselves
+    weights = np.concatenate(draws)  # the first row is the original data
     per_topic = _topic_values(x, y, p)
     present = ~np.isnan(x)
     topic, _ = np.nonzero(present)
@@ -99,10 +99,8 @@ def all_settings(
 
 
 def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
-    """The ranks of the run means of every resample, resamples × runs, the lowest first.
-
-    A run that has none of a resample's topics ranks by its mean over all of them.
-    """
+    """The ranks of the run means in every resample, lowest first: resamples × runs. A run that has
+    none of a resample's topics is ranked by its mean over all of its topics."""
     present = ~np.isnan(scores)
     n = weights @ present
     overall = np.broadcast_to(np.nanmean(scores, axis=0), n.shape)
@@ -113,11 +111,11 @@ def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
 def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
     """The coefficients of every topic, NaN if fewer than two runs have it."""
     present = ~np.isnan(x)
-    found = {name: np.full(len(x), np.nan) for name in COEFFICIENTS}
+    by_topic = {name: np.full(len(x), np.nan) for name in COEFFICIENTS}
     for pattern in np.unique(present, axis=0):
         if pattern.sum() < 2:
             continue
         rows = (present == pattern).all(axis=1)
         for name, values in ranks.all_rows(x[rows][:, pattern], y[rows][:, pattern], p).items():
-            found[name][rows] = values
-    return found
+            by_topic[name][rows] = values
+    return by_topic

@@ -1,6 +1,6 @@
-"""Rank correlations of many pairs of score lists at once: rows of B × n arrays.
+"""Rank correlations of many pairs of score lists at once, as rows of B × n arrays.
 
-The definitions and sources are in :mod:`assay.statistics.correlation`. Undefined is NaN here.
+:mod:`assay.statistics.correlation` has definitions and sources. Undefined values are NaN here.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from assay.measures.arrays import Floats
 from assay.measures.ranges import ROUNDING
 
 _CELLS_AT_ONCE = 2_000_000
-"""How many compared pairs are held in memory at a time: 16 MB an array."""
+"""How many compared pairs are in memory at a time: 16 MB per array."""
 
 _NEGLIGIBLE = 1e-15
-"""Ranks whose weight in RBO is below this are left out."""
+"""Ranks beyond which the weight in RBO is less than this are left out."""
 
 
 def near_ranks(scores: Floats, largest: npt.ArrayLike | None = None) -> Floats:
-    """The ranks of every row, the lowest first; neighbours that are nearer than :data:`ROUNDING` of
-    the ``largest`` absolute score (that of the row where none is given) have the same one: rounding
-    parts them."""
+    """The ranks of each row's scores, lowest first. Neighbours that differ by less than a share
+    :data:`ROUNDING` of the ``largest`` absolute score (by default that of the row) have the same
+    rank, because they may differ by rounding only."""
     if largest is None:
         largest = np.abs(scores).max(axis=1, keepdims=True)
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
     higher = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > np.multiply(ROUNDING, largest)
-    found = np.empty_like(scores)
-    np.put_along_axis(found, order, higher.cumsum(axis=1).astype(np.float64), axis=1)
-    return np.asarray(found)
+    ranks = np.empty_like(scores)
+    np.put_along_axis(ranks, order, higher.cumsum(axis=1).astype(np.float64), axis=1)
+    return np.asarray(ranks)
 
 
 def all_rows(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
-    """``tau``, ``rho``, ``ap`` (x is the truth) and ``rbo`` of every row."""
+    """``tau``, ``rho``, ``ap`` (with x as the truth) and ``rbo`` of every row."""
     return {
         "tau": tau_rows(x, y),
         "rho": rho_rows(x, y),
@@ -45,12 +45,12 @@ def all_rows(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
 
 
 def _blocks(rows: int, n: int) -> list[tuple[slice, slice]]:
-    """Blocks of rows × pivots whose comparison with all n fits into memory."""
-    some_rows = max(1, _CELLS_AT_ONCE // (n * n))
+    """Blocks of rows × items, small enough to compare these items with all n of their rows."""
+    block_rows = max(1, _CELLS_AT_ONCE // (n * n))
     pivots = max(1, min(n, _CELLS_AT_ONCE // n))
     return [
-        (slice(r, r + some_rows), slice(i, i + pivots))
-        for r in range(0, rows, some_rows)
+        (slice(r, r + block_rows), slice(i, i + pivots))
+        for r in range(0, rows, block_rows)
         for i in range(0, n, pivots)
     ]
 
@@ -70,7 +70,7 @@ def tau_rows(x: Floats, y: Floats) -> Floats:
 
 
 def rho_rows(x: Floats, y: Floats) -> Floats:
-    """Spearman's ρ, on middle ranks, of every row; NaN if a row is constant."""
+    """Spearman's ρ, with mid-ranks, of every row; NaN if a row is constant."""
     middle = (x.shape[1] + 1) / 2
     ranks_x, ranks_y = _middle_ranks(x) - middle, _middle_ranks(y) - middle
     below = np.sqrt(np.square(ranks_x).sum(axis=1) * np.square(ranks_y).sum(axis=1))
@@ -94,12 +94,13 @@ def ap_rows(truth: Floats, estimate: Floats) -> Floats:
 
 
 def ap_weights(above: npt.NDArray[np.integer], group: npt.NDArray[np.integer], n: int) -> Floats:
-    """What a surplus of right items above an item weighs in the AP correlation.
+    """The weight, in AP correlation, of an item's surplus of correct items above it.
 
-    An item of a group of g ties with t items above is at rank t + 1 + k, k from 0 to g − 1, in one
-    g-th of the orders of the group; on average c_t of the t above and half of the k are rightly
-    there. So Σ C(i) / (i − 1) over the group is Σ_k [½ + (c_t − t / 2) / (t + k)]: each item weighs
-    (H(t + g − 1) − H(t − 1)) / g times c_t − t / 2, with the harmonic numbers H.
+    An item in a group of g tied items, with t items above the group, is at each of the ranks
+    t + 1 + k, k = 0 … g − 1, in one g-th of the orders of the group. On average c_t of the t items
+    above, and half of the k, are correctly there. So Σ C(i) / (i − 1) over the group is
+    Σ_k [½ + (c_t − t / 2) / (t + k)], and each item's surplus c_t − t / 2 has the weight
+    (H(t + g − 1) − H(t − 1)) / g, with the harmonic numbers H.
     """
     harmonic = np.concatenate([[0.0, 0.0], np.cumsum(1.0 / np.arange(1, n + 1))])  # from H(−1)
     weights: Floats = (harmonic[above + group] - harmonic[above]) / np.maximum(group, 1)
@@ -107,12 +108,12 @@ def ap_weights(above: npt.NDArray[np.integer], group: npt.NDArray[np.integer], n
 
 
 def rbo_depth(n: int, p: float) -> int:
-    """The depth beyond which the weights of all ranks together are negligible."""
+    """The depth beyond which the total weight of all ranks is negligible."""
     return min(n, math.ceil(math.log(_NEGLIGIBLE) / math.log(p)))
 
 
 def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
-    """The extrapolated RBO of every row, both lists ranking the same n items."""
+    """The extrapolated RBO of every row; both lists rank the same n items."""
     rows, n = x.shape
     depth = rbo_depth(n, p)
     depths = np.arange(1, depth + 1, dtype=np.float64)
@@ -129,14 +130,15 @@ def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
 
 
 def extrapolated(agreements: Floats, p: float) -> Floats:
-    """(1 − p)/p Σ_d A_d p^d + A_D p^D for B × D agreements at the depths 1 to D."""
+    """Extrapolated RBO: (1 − p)/p Σ_d A_d p^d + A_D p^D, for agreements A at depths 1 to D, given
+    as B × D."""
     weights = (1 - p) * p ** np.arange(agreements.shape[1], dtype=np.float64)
     value: Floats = agreements @ weights + agreements[:, -1] * p ** agreements.shape[1]
     return np.clip(value, 0.0, 1.0)
 
 
 def _shown(scores: Floats, depths: Floats) -> Floats:
-    """How much of each item is within each depth: B × n × D, ties in random order."""
+    """The probability that each item is within each depth, with ties in random order: B × n × D."""
     low, high = _group_ranks(scores)
     higher, ties = scores.shape[1] - high, high - low + 1
     shown: Floats = np.clip((depths - higher[:, :, None]) / ties[:, :, None], 0.0, 1.0)
@@ -144,7 +146,7 @@ def _shown(scores: Floats, depths: Floats) -> Floats:
 
 
 def _middle_ranks(scores: Floats) -> Floats:
-    """The rank of each item in its row, 1 for the lowest, equal ones at their mean."""
+    """The mid-rank of each item in its row, from 1 for the lowest."""
     low, high = _group_ranks(scores)
     return (low + high) / 2.0
 
@@ -152,7 +154,8 @@ def _middle_ranks(scores: Floats) -> Floats:
 def _group_ranks(
     scores: Floats,
 ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
-    """The first and the last rank of those with the same score, 1 for the lowest."""
+    """The first and last rank of the items with the same score as each item, from 1 for the
+    lowest."""
     n = scores.shape[1]
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
@@ -170,5 +173,5 @@ def _group_ranks(
 
 
 def _bounded(values: Floats) -> Floats:
-    """Cut rounding errors beyond −1 and 1; NaN stays."""
+    """Clip rounding errors beyond −1 and 1. NaN stays NaN."""
     return np.clip(values, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The scores that two tables share: their runs and topics, and what becomes of holes."""
+"""The scores that two tables share: runs, topics, and the treatment of missing scores."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 
 Scores = Mapping[str, Mapping[str, float | None]]
-"""Scores by run, then topic; ``None`` and NaN mean that the run has none for the topic."""
+"""Scores by run, then topic; ``None`` and NaN are missing scores."""
 
 Missing = Literal["topics", "cells", "zero"]
-"""What becomes of a shared topic that a shared run lacks in either table: ``topics`` leaves the
-topic out for all runs, ``cells`` leaves it out for that run in both tables, ``zero`` counts 0."""
+"""How a shared topic counts that a shared run lacks in either table: it is left out for all runs
+(``topics``), left out for that run in both tables (``cells``), or counts as 0 (``zero``)."""
 
 
 def known_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
-    """The scores that are there, by topic. Raises ValueError if one is not a number, or
-    they are no table."""
+    """The scores that are not missing, by topic. Raises ValueError if one is not a number, or
+    ``scores`` is not a mapping."""
     if not isinstance(scores, Mapping):
         raise ValueError(
             f"give scores by run, then topic, got {scores} as those of a run; scores of whole runs "
@@ -36,18 +36,18 @@ def known_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
 
 
 def check_missing(missing: Missing) -> None:
-    """Raise ValueError where ``missing`` is none of :data:`Missing`."""
+    """Raise ValueError if ``missing`` is not one of :data:`Missing`."""
     if missing not in get_args(Missing):
         raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
 
 
 @dataclass(frozen=True)
 class Averaged:
-    """One score a run.
+    """The mean score of each run.
 
-    ``means``: the scores. ``topics``: how many topics each is the mean of; 0 if it was given as
-    such. ``missing``: runs and topics without a score. ``left_out``: topics left out because of
-    ``missing``.
+    ``means``: the scores. ``topics``: the number of topics of each mean; 0 if it is a score of the
+    whole run. ``missing``: runs and topics without a score. ``left_out``: topics left out because
+    of ``missing``.
     """
 
     means: Floats
@@ -61,7 +61,7 @@ _WHOLE = ""
 
 
 def by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str, float]]:
-    """The known scores by run, then topic."""
+    """The known scores by run, then topic; a score of a whole run is under the topic ``""``."""
     return {
         run: known_scores(score if isinstance(score, Mapping) else {_WHOLE: score})
         for run, score in scores.items()
@@ -71,7 +71,9 @@ def by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str,
 def shared_runs(
     first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]], what: str
 ) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """The runs that both tables have scores for, and the others by field of the report."""
+    """The runs that have scores in both tables; and all other runs, by the field of
+    :class:`assay.statistics.correlation.CorrelationReport`. Raises ValueError if fewer than 2 are
+    shared."""
     shared = [run for run in first if run in second]
     used = [run for run in shared if first[run] and second[run]]
     if len(used) < 2:
@@ -89,7 +91,8 @@ def shared_runs(
 def average(
     which: str, table: Mapping[str, Mapping[str, float]], runs: Sequence[str], missing: Missing
 ) -> Averaged:
-    """The mean of each of ``runs`` over its topics."""
+    """The mean of each of ``runs`` over its topics. ``which``: the name of the table in messages.
+    Raises ValueError if no topic is left."""
     topics = list(dict.fromkeys(topic for run in runs for topic in table[run]))
     scores = matrix([table[run] for run in runs], topics)
     holes = np.isnan(scores)
@@ -105,16 +108,16 @@ def average(
 def complete(
     tables: Sequence[Floats], topics: Sequence[str], holes: Bools, missing: Missing
 ) -> tuple[list[Floats], list[str], tuple[str, ...]]:
-    """The tables with their holes as ``missing`` has them, the topics that they keep and those
-    left out."""
+    """Apply ``missing`` to tables of topics × runs. Returns the tables, their topics, and the
+    topics left out. ``holes``: where a score is missing in any of the tables."""
     if missing == "zero":
         return [np.nan_to_num(table) for table in tables], list(topics), ()
     if missing == "cells":
         return [np.where(holes, np.nan, table) for table in tables], list(topics), ()
-    whole: Bools = np.asarray(~holes.any(axis=1))
-    scored_whole = [topic for topic, use in zip(topics, whole, strict=True) if use]
-    left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
-    return [table[whole] for table in tables], scored_whole, left_out
+    full: Bools = np.asarray(~holes.any(axis=1))
+    used = [topic for topic, use in zip(topics, full, strict=True) if use]
+    left_out = tuple(topic for topic, use in zip(topics, full, strict=True) if not use)
+    return [table[full] for table in tables], used, left_out
 
 
 def matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:

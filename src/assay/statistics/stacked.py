@@ -1,11 +1,11 @@
-"""Rank correlations over all topic–run pairs at once, when topics are drawn several times.
+"""Rank correlations over all topic–run pairs together, for many resamples of topics.
 
-A resample that draws a topic w times has w copies of each of its pairs. What the coefficients
-need is then a sum over topics, or over pairs of topics, of quantities counted once; no resample
-compares all pairs with all others. Undefined is NaN here.
+A resample that draws a topic w times has w copies of each of its pairs. The coefficients then
+follow from sums over topics, or over pairs of topics, of quantities that are computed only once, so
+not every resample compares all pairs with each other. Undefined values are NaN here.
 
-Copies of a pair are the same pair, not two that tie: neither τ-b nor the AP correlation compares
-them with each other, so that identical tables have a coefficient of 1 in every resample.
+Copies of a pair do not count as tied: neither τ-b nor AP correlation compares them with each other,
+so that identical tables have a coefficient of 1 in every resample.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ _CELLS_AT_ONCE = 2_000_000
 
 
 class StackedPairs:
-    """All topic–run pairs with two scores each, ready for any number of resamples.
+    """All topic–run pairs with two scores each, prepared for resampling topics.
 
-    ``x``: the first score of each of the N pairs, the truth of the AP correlation. ``y``: the
-    second score. ``topic``: the number of each pair's topic, from 0 to topics − 1, ascending, none
-    left out.
+    ``x``: the first score of each of the N pairs (the truth, for AP correlation). ``y``: the second
+    score. ``topic``: the number of each pair's topic, ascending from 0 without gaps.
     """
 
     def __init__(self, x: Floats, y: Floats, topic: Integers) -> None:
@@ -33,7 +32,8 @@ class StackedPairs:
         self.n, self.topics = len(x), len(starts)
         self._same = np.zeros((self.topics, self.topics))
         self._untied_x, self._untied_y = np.zeros_like(self._same), np.zeros_like(self._same)
-        # Right minus half of all pairs above each pair, by the topic of those above.
+        # For each pair, by topic: the pairs of that topic above it by y that are also above it by
+        # x, minus half of all above it.
         self._surplus = np.zeros((self.topics, self.n), dtype=np.float32)
         at_once = max(1, _CELLS_AT_ONCE // self.n)
         for start in range(0, self.n, at_once):
@@ -47,19 +47,19 @@ class StackedPairs:
                 (self._untied_y, np.abs(order_y)),
             ):
                 np.add.at(table, rows, np.add.reduceat(cells, starts, axis=1, dtype=np.float64))
-            # Only what is above by the estimate counts in the AP correlation.
+            # For AP correlation, only pairs that are above by the estimate count.
             order_x *= order_y > 0
             self._surplus[:, part] = np.add.reduceat(order_x, starts, axis=1).T / 2
         self._ranks_x, self._ranks_y = _Groups(x), _Groups(y)
-        # Pairs at the same place in both lists: the groups that they are of, and each pair's place.
+        # Distinct combinations of groups of equal scores in x and y, and that of each pair.
         groups = np.column_stack([self._ranks_x.of_item, self._ranks_y.of_item])
-        places, of_pair = np.unique(groups, axis=0, return_inverse=True)
-        self._in_x, self._in_y = places[:, 0], places[:, 1]
+        combinations, of_pair = np.unique(groups, axis=0, return_inverse=True)
+        self._in_x, self._in_y = combinations[:, 0], combinations[:, 1]
         self._of_pair = of_pair.ravel()
 
     def values(self, weights: Floats, p: float) -> dict[str, Floats]:
-        """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: resamples ×
-        topics, how often each topic is drawn. ``p``: the persistence of RBO."""
+        """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: how often each topic
+        is drawn, resamples × topics. ``p``: the persistence of RBO."""
         found = [self._block(one, p) for one in blocks(weights, _CELLS_AT_ONCE // self.n)]
         return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
@@ -88,15 +88,15 @@ class StackedPairs:
         rho = np.divide(products, below, out=np.full(len(n), np.nan), where=defined)
 
         surplus = weights.astype(np.float32) @ self._surplus
-        # A copy is ranked among the others of its group, its own copies aside. Every copy counts
-        # that has something above it; at the top that depends on the order of the group.
+        # A copy is ranked among the others of its group, without copies of itself. It counts if it
+        # has anything above it, which in the top group depends on the order of the group.
         group = np.where(of_pair > 0, ties_y - of_pair + 1, 1)
         shares = ap_weights(above_y.astype(np.int64), group.astype(np.int64), int(n.max()))
         counted = (of_pair * np.where(above_y > 0, 1.0, 1 - 1 / group)).sum(axis=1)
         total = 2 * (of_pair * shares * surplus).sum(axis=1)
         ap = np.divide(total, counted, out=np.full(len(n), np.nan), where=defined)
 
-        # Few topics are drawn alike time and again.
+        # With few topics, many resamples are equal; RBO is computed once for each.
         _, first, which = np.unique(weights, axis=0, return_index=True, return_inverse=True)
         rbo = np.array([self._rbo(of_pair[b], groups_x, groups_y, b, p) for b in first])
         return {
@@ -114,16 +114,17 @@ class StackedPairs:
         b: int,
         p: float,
     ) -> float:
-        """The extrapolated RBO of resample ``b``; see ``ranks.rbo_rows`` for the tie rule.
+        """The extrapolated RBO of resample ``b``; :mod:`assay.statistics.correlation` explains
+        ties.
 
-        ``weights``: how many copies of each pair there are. ``in_x``, ``in_y``: of each group of
-        equal first, or second, scores in every resample how many pairs are above it and how many
-        are in it. ``p``: the persistence.
+        ``weights``: the number of copies of each pair. ``in_x``, ``in_y``: for each group of equal
+        first (or second) scores, in every resample, the number of pairs above it, and in it. ``p``:
+        the persistence.
         """
         x, y = ((above[b], sizes[b]) for above, sizes in (in_x, in_y))
         depth = rbo_depth(int(weights.sum()), p)
         depths = np.arange(1, depth + 1, dtype=np.float64)
-        # Pairs at the same place in both lists are shown to the same degree: count them together.
+        # Pairs with the same combination of groups are within a depth with the same probability.
         copies = np.bincount(self._of_pair, weights=weights, minlength=len(self._in_x))
         seen = (copies > 0) & (x[0][self._in_x] < depth) & (y[0][self._in_y] < depth)
         shown_x, shown_y = (
@@ -145,14 +146,14 @@ class _Groups:
         self.starts = np.flatnonzero(np.r_[True, np.diff(ordered) > 0])
 
     def groups(self, weights: Floats) -> tuple[Floats, Floats]:
-        """How many items are above each group and how many are in it. ``weights``: resamples ×
-        items, how many copies of each item there are."""
+        """The number of items above each group, and in it. ``weights``: the number of copies of
+        each item, resamples × items."""
         sizes = np.add.reduceat(weights[:, self.order], self.starts, axis=1)
         return np.cumsum(sizes, axis=1) - sizes, sizes
 
 
 def _size(above: Floats, sizes: Floats, depths: Floats) -> Floats:
-    """Σ (degree to which an item of a list is shown)² at every depth."""
+    """Σ (probability that an item is within the depth)², for every depth."""
     above, sizes = above[sizes > 0], sizes[sizes > 0]
     group = np.searchsorted(above, depths, side="left") - 1
     return np.asarray(above[group] + np.square(depths - above[group]) / sizes[group])
