@@ -1,4 +1,4 @@
-"""bpref (Buckley & Voorhees 2004), as trec_eval has it: a measure that Assay lacks."""
+"""bpref (Buckley & Voorhees 2004) as in trec_eval: a measure that Assay does not have."""
 
 from typing import ClassVar
 

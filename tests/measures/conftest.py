@@ -1,4 +1,4 @@
-"""Measures of ranking that a test defines are known no longer than it runs."""
+"""Unregister the ranking measures that a test defines once it ends."""
 
 from __future__ import annotations
 

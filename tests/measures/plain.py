@@ -1,4 +1,4 @@
-"""Measures of docs/measures.md as loops over one list: what arrays of many are held against."""
+"""The measures of docs/measures.md as plain loops over one list, to compare the array code with."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _alpha(measure, grades, best, ideal, g_max):
 
 
 def alpha_ndcg(covered: Sequence[set[object]], alpha: float, k: int) -> float:
-    """α-nDCG of documents in their order, by the subtopics of each; they are the whole pool."""
+    """α-nDCG of documents in rank order, given the subtopics of each; there are no others."""
 
     def gained(ranking: Sequence[set[object]]) -> float:
         return sum(

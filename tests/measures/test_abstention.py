@@ -1,4 +1,4 @@
-"""Declining: precision, recall and the threshold sweep, by hand and against every completion."""
+"""Abstention precision and recall, and the threshold sweep: by hand, and all completions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAN = float("nan")
 
 
 def answers(*rows: tuple[float, float, float, bool, bool]) -> Answers:
-    """Rows of confidence, correct, refused, given, to be refused."""
+    """Answers from rows of confidence, correct, refused, present, to be refused."""
     p, correct, refused, is_given, to_refuse = zip(*rows, strict=True)
     return Answers(
         np.array(p),
@@ -71,7 +71,7 @@ def test_by_hand() -> None:
     assert points[0.6].withheld == 2  # .6 is not below .6
 
 
-def test_what_is_undefined() -> None:
+def test_undefined_values() -> None:
     plain = answers((0.9, 1, 0, True, False))
     assert abstention(plain) == (None, None)
     (point, *_) = sweep(plain)
@@ -83,7 +83,7 @@ def test_what_is_undefined() -> None:
     assert sweep(Answers(*(np.empty(0) for _ in range(3)), *(np.empty(0, bool),) * 2)) == []
 
 
-def test_what_may_decline_may_be_no_attempt() -> None:
+def test_an_answer_that_may_be_a_refusal_may_not_count_as_attempted() -> None:
     table = answers((0.9, 1, 0, True, False), (0.6, NAN, NAN, True, False))
     (point,) = sweep(table, (0.0,))
     assert point.coverage == Range(1 / 2, 1.0)
@@ -102,8 +102,8 @@ def test_a_question_left_out_is_wrong_with_an_unknown_confidence() -> None:
 
 
 def completions(given_answers: Answers) -> list[Answers]:
-    """Every way in which the labels that are missing could turn out; a refusal's correctness
-    follows from it, an answer's is its own."""
+    """Every completion of the missing labels. A refusal's correctness follows from the question;
+    that of other answers is independent."""
     found = []
     unknown_acts = np.flatnonzero(np.isnan(given_answers.refused))
     for acts in product((0.0, 1.0), repeat=len(unknown_acts)):
@@ -129,7 +129,7 @@ rows = st.tuples(
     st.just(True),
     st.booleans(),
 ).map(
-    # As the labels of acts have it: a refusal's correctness is known, an unknown act's is not.
+    # As in real labels: a refusal's correctness is known; that of an unknown act is not.
     lambda row: (
         row[0],
         float(row[4]) if row[2] == 1 else NAN if np.isnan(row[2]) else row[1],

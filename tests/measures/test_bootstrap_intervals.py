@@ -1,4 +1,4 @@
-"""Bootstrap intervals: against a plain loop, and what must hold of them."""
+"""Bootstrap intervals: compared with plain loops, and their properties."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ answers = st.lists(
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("n", [4, 5, 8, 14, 25, 100, 10_000])
-def test_tails_are_those_beyond_students_t(level: float, n: int) -> None:
+def test_tail_shares_are_those_beyond_students_t(level: float, n: int) -> None:
     t = stats.t.ppf((1 + level) / 2, n - 1)
     wanted = stats.norm.sf(math.sqrt(n / (n - 1)) * t)
     assert bootstrap.tail_share(level, n) == pytest.approx(wanted, rel=0.02, abs=1e-7)
 
 
 @pytest.mark.parametrize(("n", "least"), [(5, 0.9), (10, 0.93), (20, 0.93)])
-def test_intervals_over_few_topics_hold_the_true_mean(n: int, least: float) -> None:
-    # Percentiles alone would hold it in .83, .90 and .92 of these samples.
+def test_intervals_over_few_topics_cover_the_true_mean(n: int, least: float) -> None:
+    # Without the expansion, they would cover it in .83, .90 and .92 of these samples.
     samples = list(np.random.default_rng(6).normal(size=(1000, n)))
     found = bootstrap.mean_intervals(samples, resamples=1000, seed=0)
     held = [one is not None and one.low <= 0 <= one.high for one in found]
@@ -39,7 +39,7 @@ def test_intervals_over_few_topics_hold_the_true_mean(n: int, least: float) -> N
 
 
 @given(answers, st.integers(1, 12), st.sampled_from(["right", "left"]))
-def test_the_vectorised_measures_are_the_plain_ones(
+def test_vectorised_measures_equal_the_plain_ones(
     pairs: list[tuple[float, int]], bins: int, closed: str
 ) -> None:
     p, c = np.array([p for p, _ in pairs]), np.array([c for _, c in pairs])
@@ -110,11 +110,11 @@ def test_an_interval_of_a_mean_lies_within_the_values(values: list[float], seed:
 
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 20))
-def test_equal_values_leave_no_doubt(value: float, n: int) -> None:
+def test_equal_values_have_an_interval_of_width_zero(value: float, n: int) -> None:
     assert mean_interval([value] * n, resamples=20, seed=0) == Interval(value, value)
 
 
-def test_one_topic_says_nothing_of_others() -> None:
+def test_a_single_topic_has_no_interval() -> None:
     assert mean_interval([0.5], seed=0) is None
     assert confidence_intervals([0.9], [1], seed=0) == {}
 
@@ -124,7 +124,7 @@ def test_resamples_without_an_auroc_are_counted() -> None:
     assert (interval.low, interval.high) == (1.0, 1.0)
     assert 400 < interval.undefined < 600
     assert "AUROC" not in confidence_intervals([0.9, 0.2], [1, 1], resamples=10, seed=0)
-    for seed in range(5):  # one resample, and it may hold answers of one kind only
+    for seed in range(5):  # a single resample, which may contain only right or only wrong answers
         intervals = confidence_intervals([0.9, 0.2], [1, 0], resamples=1, seed=seed)
         assert all(math.isfinite(one.low + one.high) for one in intervals.values())
 

@@ -1,4 +1,4 @@
-"""Claims against passages: the golden values, and every end against all completions."""
+"""Claim measures: golden values, and both ends against all completions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def row(text: str) -> list[float]:
 
 
 def labels_of(e, c, r=(), u=(), passages: int = 0) -> ClaimLabels:
-    """From rows. ``passages`` is their number where there is no claim to tell it."""
+    """Labels from rows. ``passages``: the number of passages, if there is no claim to show it."""
     width = max(passages, *(len(row) for row in (*e, *r)), 0)
     table = np.array([*r], dtype=float).reshape(len(r), width)
     return ClaimLabels(
@@ -65,7 +65,7 @@ def test_golden_g1():
     assert utilization([labels]) == pytest.approx((2 / 3, 2 / 3))
 
 
-def test_golden_g2_with_open_labels():
+def test_golden_g2_with_unknown_labels():
     labels = made("1?0 000 ?01 0?0 000", "110?0", "1?0 ?00 000 001 000", "1?110")
     wanted = {
         "Faithfulness": (0.4, 0.6), "ClaimPrecision": (0.4, 0.6), "ClaimRecall": (0.6, 0.8),
@@ -151,7 +151,7 @@ def completions(labels: ClaimLabels) -> list[ClaimLabels]:
 
 
 @given(some_labels())
-def test_every_end_is_that_of_a_completion(labels: ClaimLabels):
+def test_every_end_is_reached_by_a_completion(labels: ClaimLabels):
     if sum(np.isnan(part).sum() for part in (labels.e, labels.c, labels.r, labels.u)) > 8:
         return
     every = [scores(one) for one in completions(labels)]

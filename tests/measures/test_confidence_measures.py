@@ -1,4 +1,4 @@
-"""Confidence measures: worked example, published values, axioms and edge cases."""
+"""Confidence measures: a worked example, published values, axioms and edge cases."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _rows(file: Path) -> list[dict[str, str]]:
 
 
 def test_the_published_values_of_18_systems(shared_data: Path) -> None:
-    """300 exam questions, confidence 0 to 10; an empty confidence leaves the answer out."""
+    """300 exam questions with confidences from 0 to 10; answers without one are left out."""
     answered = _rows(shared_data / "data/confidence/gastro.csv")
     published = _rows(shared_data / "data/confidence/published.csv")
     assert len(published) == 18
@@ -101,7 +101,7 @@ def test_the_published_values_of_18_systems(shared_data: Path) -> None:
 
 
 @given(answers)
-def test_everything_lies_between_0_and_1(pairs: list[tuple[float, int]]) -> None:
+def test_all_measures_are_between_0_and_1(pairs: list[tuple[float, int]]) -> None:
     p, c = _split(pairs)
     for name, value in conf.confidence_measures(p, c).items():
         if value is None:
@@ -114,7 +114,7 @@ def test_everything_lies_between_0_and_1(pairs: list[tuple[float, int]]) -> None
 
 @given(answers, st.data())
 def test_hmr_axioms(pairs: list[tuple[float, int]], data: st.DataObject) -> None:
-    """Doubting a right answer, or trusting a wrong one, is never rewarded."""
+    """Less confidence in a right answer, or more in a wrong one, is never rewarded."""
     p, c = _split(pairs)
     changed = data.draw(st.integers(0, len(p) - 1))
     worse = list(p)
@@ -145,7 +145,7 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(pairs: list[tuple[float,
 
 
 @given(answers, st.integers(1, 20), st.sampled_from(["right", "left"]))
-def test_reliability_bins_hold_every_answer_once(
+def test_every_answer_is_in_one_reliability_bin(
     pairs: list[tuple[float, int]], bins: int, closed: conf.Closed
 ) -> None:
     p, c = _split(pairs)
@@ -211,7 +211,7 @@ def test_selective_accuracy_on_a_grid_of_coverages() -> None:
     assert found == [sum(c[:n]) / n for n in range(1, 11)]
 
 
-def test_masked_values_are_refused_not_used() -> None:
+def test_masked_values_are_refused() -> None:
     p = np.ma.masked_array([0.9, 0.2], mask=[False, True])
     for pair in ((p, [1, 0]), ([0.9, 0.2], np.ma.masked_array([1, 0], mask=[True, False]))):
         with pytest.raises(ValueError, match="masked"):

@@ -1,4 +1,4 @@
-"""Floor and ceiling of confidence measures against every completion of what is missing."""
+"""Floors and ceilings of confidence measures, compared with every completion."""
 
 from itertools import product
 
@@ -23,8 +23,8 @@ answers = st.lists(
 
 
 def completions(p, c, absent=()):
-    """The measures of every way in which what is missing could have turned out, once for each:
-    answers of the same confidence may be right in any order."""
+    """The measures of every completion. Those that only differ in the order of answers with equal
+    confidence are listed once."""
     c = np.array(c)
     seen = set()
     open_places = np.flatnonzero(np.isnan(c))
@@ -48,7 +48,7 @@ def outermost(values, name):
 
 @settings(max_examples=60)
 @given(answers)
-def test_the_ends_are_reached_by_a_completion_and_passed_by_none(rows):
+def test_completions_reach_the_ends_and_never_exceed_them(rows):
     p, c = zip(*rows, strict=True)
     every = list(completions(p, c))
     for name, ends in confidence_ranges(p, c).items():
@@ -57,7 +57,7 @@ def test_the_ends_are_reached_by_a_completion_and_passed_by_none(rows):
             assert ends is None
             continue
         assert ends.range.floor == pytest.approx(expected[0], abs=1e-9), name
-        if name == "KS":  # its ceiling is safe, not exact
+        if name == "KS":  # its ceiling is only a bound
             assert ends.range.ceiling <= expected[1] + 1e-9
         else:
             assert ends.range.ceiling == pytest.approx(expected[1], abs=1e-9), name
@@ -65,7 +65,7 @@ def test_the_ends_are_reached_by_a_completion_and_passed_by_none(rows):
 
 @settings(max_examples=60)
 @given(answers)
-def test_completions_at_the_ends_have_the_values_of_the_ends(rows):
+def test_the_completions_of_a_range_have_the_values_of_its_ends(rows):
     p, c = zip(*rows, strict=True)
     for name, ends in confidence_ranges(p, c).items():
         if ends is None:
@@ -77,7 +77,9 @@ def test_completions_at_the_ends_have_the_values_of_the_ends(rows):
 
 
 @given(answers.filter(lambda rows: sum(np.isnan(c) for _, c in rows) <= 2), st.integers(1, 3))
-def test_what_is_left_out_runs_from_the_worst_answer_to_wrong_with_confidence_0(rows, left_out):
+def test_a_question_left_out_counts_as_the_worst_answer_up_to_wrong_with_confidence_0(
+    rows, left_out
+):
     p, c = zip(*rows, strict=True)
     grid = [(level, right) for level in (0.0, 0.07, 0.5, 0.95, 1.0) for right in (0.0, 1.0)]
     worst = [list(one) for one in product(grid, repeat=min(left_out, 2))]
@@ -92,7 +94,7 @@ def test_what_is_left_out_runs_from_the_worst_answer_to_wrong_with_confidence_0(
             continue
         if best is not None and name != "KS":
             assert ends.range.ceiling == pytest.approx(best[1], abs=1e-9), name
-        if name == "Accuracy":  # what is left out is wrong
+        if name == "Accuracy":  # questions left out are wrong
             assert ends.range.floor == pytest.approx(best[0], abs=1e-9)
             continue
         floor = outermost(handed_in, name)[0]
@@ -121,7 +123,7 @@ def test_leaving_a_question_out_never_raises_a_floor(rows, data):
         assert sign * after[name].range.floor <= sign * value + 1e-9, name
 
 
-def test_one_answer_of_a_hundred_is_no_hmr_of_1():
+def test_answering_one_question_of_a_hundred_does_not_give_an_hmr_of_1():
     found = confidence_ranges([1.0], [1.0], left_out=99)
     assert found["HMR"].range == (0.0, 1.0)
     assert found["R_O"].range == (0.0, 1.0)
@@ -130,7 +132,7 @@ def test_one_answer_of_a_hundred_is_no_hmr_of_1():
     assert found["Accuracy"].range == pytest.approx((0.01, 0.01))
 
 
-def test_nothing_handed_in_at_all():
+def test_a_run_without_any_answer():
     found = confidence_ranges([], [], left_out=4)
     assert found["HMR"].range == (0.0, 1.0)
     assert found["Accuracy"].range == (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Measure names parse, print back, and say what is wrong."""
+"""Measure names: parsing, printing, and error messages."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_other_spellings(text: str, canonical: str) -> None:
         ("I-rec(rel=0)", "rel must be above 0"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, message: str) -> None:
+def test_invalid_names_have_helpful_messages(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_measure(text)
 
@@ -140,7 +140,7 @@ def test_a_cutoff_must_be_a_whole_number() -> None:
         NDCG(k=True)
 
 
-def test_measures_are_written_as_objects() -> None:
+def test_measures_as_objects() -> None:
     assert measures.nDCG @ 20 == parse_measure("nDCG@20")
     assert measures.nDCG(gain="exp") @ 20 == parse_measure("nDCG(gain=exp)@20")
     assert str(measures.P(rel=2) @ 10) == "P(rel=2)@10"

@@ -1,4 +1,4 @@
-"""A measure of ranking is one short file: what is defined is known by its name."""
+"""User-defined ranking measures: a class in one short file, found by its name."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def of_a_file():
 
 @pytest.mark.filterwarnings("ignore:run r")
 @given(qrels_and_run)
-def test_it_is_used_by_its_name(bpref, case):
-    reload(bpref)  # the same again is no second measure
+def test_a_user_defined_measure_is_found_by_its_name(bpref, case):
+    reload(bpref)  # defining the same class again is allowed
     qrels, run = case
     evaluator = import_module("pytrec_eval").RelevanceEvaluator(qrels, {"bpref"})
     theirs = evaluator.evaluate(run)
@@ -34,7 +34,7 @@ def test_it_is_used_by_its_name(bpref, case):
         assert value == pytest.approx(expected, abs=1e-9)
 
 
-def test_it_is_a_measure_like_the_others(bpref):
+def test_a_user_defined_measure_behaves_like_others(bpref):
     reload(bpref)
     assert parse_measure("bpref(rel=2)") == bpref.Bpref(rel=2.0)
     assert bpref.Bpref().score([0.0, None, 1.0], [1.0, 0.0, 1.0], 1.0) == 0.0
@@ -42,7 +42,7 @@ def test_it_is_a_measure_like_the_others(bpref):
         parse_measure("bpreff")
 
 
-def test_parameters_may_be_whole_numbers_and_texts():
+def test_parameters_may_be_integers_and_strings():
     class Deep(Measure):
         depth: int = 3
         of: str = "all"
@@ -59,7 +59,7 @@ def test_parameters_may_be_whole_numbers_and_texts():
         del MEASURES["deep"]
 
 
-def test_no_two_measures_have_one_name():
+def test_two_measures_cannot_have_the_same_name():
     with pytest.raises(TypeError, match=r"relevance\.AP is called AP"):
 
         class Other(Measure):

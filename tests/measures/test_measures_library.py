@@ -1,4 +1,4 @@
-"""``from assay import measures``: what goes in, what comes out, and how fast it is there."""
+"""``measures.evaluate``: the forms of its input, its result, and lazy imports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def long(nested, names):
 
 
 def pandas_like(frame: pl.DataFrame):
-    """What a table needs: columns, and a column that can be made a list."""
+    """The least that a table needs: columns that can be turned into lists."""
 
     class Frame:
         columns = frame.columns
@@ -90,7 +90,7 @@ def test_every_form_of_qrels_and_runs_scores_the_same(number):
     ]
 
 
-def test_a_table_alone_is_one_run():
+def test_a_table_without_a_run_column_is_one_run():
     found = measures.evaluate(QRELS, forms()[2][1], [measures.AP])
     assert found.rows() == [("run", "all", "AP", 0.75, None)]
 
@@ -104,7 +104,7 @@ def test_pandas_in_and_out():
 
 
 @pytest.mark.filterwarnings("ignore:run r")
-def test_what_is_not_defined_is_null_with_a_reason():
+def test_undefined_values_are_null_with_a_reason():
     found = measures.evaluate(QRELS, {"r": {"9": {"a": 1.0}}}, ["AP"], topics="answered")
     assert found.rows() == [("r", "all", "AP", None, "the run has no topic of the qrels")]
     assert measures.evaluate(QRELS, {"r": {}}, ["AP"]).rows() == [("r", "all", "AP", 0.0, None)]
@@ -124,7 +124,7 @@ def test_what_is_not_defined_is_null_with_a_reason():
     st.sampled_from(["qrels", "answered"]),
     st.sampled_from(["qrels", "run"]),
 )
-def test_no_nan_leaves(qrels, run, topics, ideal):
+def test_results_are_never_nan(qrels, run, topics, ideal):
     every = [
         measures.nDCG, measures.nDCG_JK @ 2, measures.Q, measures.AP @ 2, measures.ERR,
         measures.nERR, measures.iRBU, measures.niRBU @ 3, measures.RBP, measures.P @ 2,
@@ -139,7 +139,9 @@ def test_no_nan_leaves(qrels, run, topics, ideal):
 
 def test_the_ideal_list_of_the_run_itself():
     found = measures.evaluate(QRELS, {"r": {"1": ["c", "x"]}}, [measures.nDCG @ 5], ideal="run")
-    assert found["value"].to_list() == [0.5]  # topic 1 is as good as can be, topic 2 is silent
+    assert found["value"].to_list() == [
+        0.5
+    ]  # topic 1 has the ideal order, topic 2 has no documents
     alpha = [measures.alpha_nDCG @ 5, measures.alpha_nDCG(alpha=0) @ 5]
     first = measures.evaluate(QRELS, {"r": {"1": ["a", "x"]}}, alpha, ideal="run")
     assert first["value"].to_list() == [0.5, 0.5]
@@ -152,7 +154,7 @@ def test_the_ideal_list_of_the_run_itself():
 
 
 class Odd(Measure):
-    """One whose author forgot that there are several topics, and which is not known by a name."""
+    """A measure without a name whose author forgot that there are several topics."""
 
     def scores(self, hits, judged):
         return [1.0]
@@ -187,7 +189,7 @@ Odd.name = "odd"
         ((QRELS, {"r": RUN}, Odd()), {}, r"odd: its scores are \[1.0\], not an array with a"),
     ],
 )
-def test_what_cannot_be_scored_is_refused(arguments, more, message):
+def test_invalid_arguments_are_refused(arguments, more, message):
     with pytest.raises(ValueError, match=message):
         measures.evaluate(*arguments, **more)
 
@@ -210,7 +212,7 @@ ODD = [
     (pl.DataFrame({"qid": ["1", "1"], "docno": ["a", None], "score": [2, 1]}), "row 2: an id is"),
     (pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": ["2"]}), "score of a is no number"),
     (7, "neither a dict, nor a DataFrame"),
-    # The first of a topic does not stand for the others.
+    # A valid first entry does not hide invalid ones after it.
     ({"1": {"a": 2.0, "b": "1"}}, "topic 1: the score of b is no number"),
     ({"1": ["a", ("b", 1.0)]}, r"topic 1: \('b', 1.0\) is no document id"),
     ({"1": ["a", None]}, "topic 1: an id is missing"),
@@ -221,7 +223,7 @@ ODD = [
 ]
 
 
-def test_a_table_holds_the_runs_that_a_column_names():
+def test_a_run_column_separates_runs():
     rows = [("x", "1", "c", 3.0), ("x", "1", "a", 2.0), ("y", "1", "b", 1.0), ("y", "2", "a", 1.0)]
     table = pl.DataFrame(rows, schema=["run", "topic", "id", "score"], orient="row")
     apart = {"x": {"1": ["c", "a"]}, "y": {"1": ["b"], "2": ["a"]}}
@@ -233,7 +235,7 @@ def test_a_table_holds_the_runs_that_a_column_names():
         measures.evaluate(QRELS, table.with_columns(doc=pl.col("id")), "AP")
 
 
-def test_missing_ids_of_pandas_are_named():
+def test_missing_pandas_ids_are_reported():
     pandas = import_module("pandas")
     missing = pandas.array([None], dtype="string")
     frame = pandas.DataFrame({"qid": ["1"], "docno": missing, "score": [1.0]})
@@ -242,13 +244,13 @@ def test_missing_ids_of_pandas_are_named():
             measures.evaluate(QRELS, {"r": run}, ["AP"])
 
 
-def test_the_order_of_a_dict_changes_nothing():
+def test_the_order_of_a_dict_does_not_matter():
     for qrels in {"1": {5: 1, "a": 0}}, {"1": {"a": 0, 5: 1}}:
         for run in {"1": {5: 3.0, "a": 2.5}}, {"1": {"a": 2.5, 5: 3.0}}, {"1": [5, "a"]}:
             assert measures.evaluate(qrels, {"r": run}, "AP")["value"].item() == 1
 
 
-def test_subtopics_have_the_ids_of_qrels_and_count_whatever_else_is_asked_for():
+def test_subtopic_ids_are_converted_like_those_of_qrels_whatever_the_other_measures():
     alpha = measures.alpha_nDCG @ 5
     subtopics = {1: {"s": {10: 1, 11: 0}, "t": {12: 1}}}
     qrels, run = {1: {10: 0, 11: 0, 12: 1}}, {1: {11: 3.0, 10: 2.0, 12: 1.0}}
@@ -261,7 +263,7 @@ def test_subtopics_have_the_ids_of_qrels_and_count_whatever_else_is_asked_for():
 
 
 @pytest.mark.parametrize("number", range(len(ODD)))
-def test_a_run_of_the_wrong_form_is_refused_and_not_scored(number):
+def test_a_run_of_the_wrong_form_is_refused(number):
     run, message = ODD[number]
     with pytest.raises(ValueError, match=f"run r: .*{message}"):
         measures.evaluate(QRELS, {"r": run}, ["AP"])
@@ -286,7 +288,7 @@ def test_qrels_of_the_wrong_form_are_refused(qrels, message):
         measures.evaluate(qrels, {"r": RUN}, ["AP"])
 
 
-def test_ids_that_are_numbers_are_those_of_files():
+def test_numeric_ids_become_text():
     numbers = {1: {10: 2.0, 11: np.float32(3)}, np.int64(2): np.array([12, 13]), 3.0: (14,)}
     texts = {"1": {"10": 2.0, "11": 3.0}, "2": ["12", "13"], "3": ["14"]}
     grades = {1: {10: 1, 11: np.int64(0)}, 2.0: {13: 2}, "3": {"14": 1}}
@@ -299,18 +301,18 @@ def test_ids_that_are_numbers_are_those_of_files():
     assert measures.evaluate(grades, arrow, "RR")["value"].item() == pytest.approx(2 / 3)
 
 
-def test_a_run_without_any_topic_of_the_qrels_is_remarked_on():
+def test_a_run_without_any_topic_of_the_qrels_gives_a_warning():
     with pytest.warns(UserWarning, match=r"run r: none of its 1 topics \(the first is 'q9'\)"):
         found = measures.evaluate(QRELS, {"r": {"q9": {"a": 1.0}}}, ["AP"])
     assert found["value"].item() == 0
 
 
-def test_a_run_by_itself_needs_a_name_whatever_its_numbers_are():
+def test_a_run_without_a_name_is_refused_whatever_its_scores():
     with pytest.raises(ValueError, match="runs must be name → run"):
         measures.evaluate(QRELS, {"1": {"a": np.float32(1)}}, ["AP"])
 
 
-def test_the_front_door_is_seen():
+def test_public_names_are_listed_by_dir():
     assert {"evaluate", "nDCG", "parse_measure"} <= set(dir(measures))
 
 
@@ -321,7 +323,7 @@ def test_cutoffs():
     assert measures.evaluate(QRELS, {"r": RUN}, measures.Q @ 10**9)["value"].item() > 0
 
 
-def test_qrels_that_are_ready_serve_for_many_calls():
+def test_prepared_qrels_can_be_reused():
     judged = to_judgements(QRELS)
     assert to_judgements(judged) is judged
     assert to_judgements(judged, g_max=5).g_max == 5

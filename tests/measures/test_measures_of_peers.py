@@ -1,4 +1,4 @@
-"""The same values as the tools that people use now: pytrec-eval-terrier, pyNTCIREVAL, pyndeval."""
+"""Equal values to other tools: pytrec-eval-terrier, pyNTCIREVAL, pyndeval."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.measures import plain
 
 EXACT = 1e-9
 DOCUMENTS = [f"d{number}" for number in range(14)] + ["é", "D-1", "ü;3"]
-# 1/3 and its neighbour are equal in 32 bits, the width in which trec_eval keeps scores.
+# 1/3 and its neighbour are equal in 32 bits, in which trec_eval stores scores.
 SCORES = [0.0, -1.5, 2.0, 1 / 3, 1 / 3 + 1e-12, 1e-40, 7e5]
 
-# None is below 0: a topic of such grades can send pytrec-eval-terrier 0.5.11 into an endless loop.
+# None is below 0, because a topic with such grades can make pytrec-eval-terrier 0.5.11 hang.
 grades = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 4), min_size=1, max_size=12)
 ranked = st.dictionaries(
     st.sampled_from(DOCUMENTS), st.sampled_from(SCORES) | st.floats(-9, 9), min_size=1, max_size=15
@@ -87,7 +87,7 @@ def _with_level(name: str, rel: int) -> str:
 def test_ntcireval(judged: dict[str, int], ranking: list[str], k: int, gains: list[int]):
     tool = import_module("pyNTCIREVAL")
     metrics = import_module("pyNTCIREVAL.metrics")
-    judged = {**judged, "top": 3, "low": 1}  # it divides by the ideal list's value without looking
+    judged = {**judged, "top": 3, "low": 1}  # pyNTCIREVAL does not check for division by 0
     labeler = tool.Labeler(judged)
     labelled = labeler.label(ranking)
     numbers = labeler.compute_per_level_doc_num(4)
@@ -176,8 +176,8 @@ def test_d_sharp_ndcg_by_hand():
     st.floats(0, 1),
     st.booleans(),
 )
-def test_d_sharp_ndcg_is_its_definition(covered, ranking, k: int, gamma: float, own: bool):
-    """Also with other topics before and behind, and with an ideal list of what is shown."""
+def test_d_sharp_ndcg_follows_its_definition(covered, ranking, k: int, gamma: float, own: bool):
+    """Also with other topics before and after, and with ideal lists of the documents shown."""
     measure = parse_measure(f"D#-nDCG(gamma={gamma!r})@{k}")
     documents = dict.fromkeys(doc for docs in covered.values() for doc in docs)
     judged = {doc: max(docs.get(doc, 0.0) for docs in covered.values()) for doc in documents}
@@ -200,7 +200,7 @@ def test_d_sharp_ndcg_is_its_definition(covered, ranking, k: int, gamma: float, 
 
 
 @given(qrels_and_run, st.none() | st.integers(4, 6))
-def test_whole_runs_score_as_their_definitions_say(
+def test_whole_runs_score_like_the_plain_loops(
     case: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]], g_max: int | None
 ):
     qrels, run = case

@@ -1,4 +1,4 @@
-"""The golden values of spec/measures.md (NTCIREVAL), hand calculations and the edge cases."""
+"""Ranking measures: golden values (NTCIREVAL), hand calculations and edge cases."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_whole_table_is_tested() -> None:
     ("name", "expected"),
     [
         ("P@3", 2 / 3),
-        ("P@10", 4 / 10),  # over k, even though only six documents are shown
+        ("P@10", 4 / 10),  # divided by k, although only six documents are shown
         ("P(rel=2)@10", 3 / 10),
         ("Rprec", 3 / 5),
         ("Rprec(rel=2)", 1 / 3),
@@ -113,7 +113,7 @@ def test_the_whole_table_is_tested() -> None:
         ("Success(rel=2)@1", 0.0),
         ("Success(rel=2)@2", 1.0),
         ("Judged@3", 2 / 3),
-        ("Judged@10", 5 / 6),  # over the documents shown
+        ("Judged@10", 5 / 6),  # divided by the number of documents shown
         ("AP", (1 + 1 + 3 / 5 + 4 / 6) / 5),
         ("AP@3", 2 / 5),
         ("AP(norm=min)@3", 2 / 3),
@@ -160,7 +160,7 @@ def _all_measures() -> list[Measure]:
 
 
 @pytest.mark.parametrize("measure", _all_measures(), ids=str)
-def test_nothing_to_find_scores_nothing(measure: Measure) -> None:
+def test_a_topic_without_relevant_documents_scores_0(measure: Measure) -> None:
     if measure.name == "Judged":
         return
     assert measure.score([0.0, None], [0.0, 0.0], g_max=0.0) == 0.0
@@ -174,7 +174,7 @@ def test_negative_grades_count_as_zero(measure: Measure) -> None:
     assert negative == measure.score([0.0, 1.0, None], [1.0, 2.0, 0.0], g_max=2.0)
 
 
-def test_judged_counts_negative_grades_and_an_empty_list_is_zero() -> None:
+def test_judged_counts_negative_grades_and_is_0_for_an_empty_list() -> None:
     judged = parse_measure("Judged@10")
     assert judged.score([-2.0, None], [], g_max=0.0) == 0.5
     assert judged.score([], [], g_max=0.0) == 0.0
@@ -184,7 +184,7 @@ class TestEvaluate:
     qrels: ClassVar = {"1": {"a": 1.0, "b": 0.0}, "2": {"c": 2.0}, "3": {"d": 0.0}, "4": {"e": 1.0}}
     run: ClassVar = {"1": ["b", "a"], "3": ["d"], "4": [], "9": ["x"]}
 
-    def test_every_qrels_topic_has_a_score_and_odd_topics_are_listed(self) -> None:
+    def test_every_qrels_topic_has_a_score_and_other_topics_are_listed(self) -> None:
         rr = parse_measure("RR")
         evaluation = evaluate(self.run, self.qrels, [rr])
         assert evaluation.values[rr].tolist() == [0.5, 0.0, 0.0, 0.0]
@@ -209,7 +209,7 @@ class TestEvaluate:
         assert own[ndcg].tolist() == [[1.0]]
         assert pooled.mean(ndcg) == pytest.approx(1 / (3 + 1 / math.log2(3)))
 
-    def test_what_cannot_be_scored_is_refused(self) -> None:
+    def test_invalid_input_is_refused(self) -> None:
         rr = parse_measure("RR")
         with pytest.raises(ValueError, match="no topics"):
             evaluate({}, {}, [rr])

@@ -1,4 +1,4 @@
-"""What must hold of the ranking measures for any list."""
+"""Properties of ranking measures for any list."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def topics(draw: st.DrawFn) -> Topic:
 
 
 @given(topics())
-def test_scores_lie_between_0_and_1(topic: Topic) -> None:
+def test_scores_are_between_0_and_1(topic: Topic) -> None:
     for measure in MEASURES:
         score = measure.score(*topic, G_MAX)
         assert isinstance(score, float), measure
@@ -52,7 +52,7 @@ def test_scores_lie_between_0_and_1(topic: Topic) -> None:
 def _swapped(
     shown: list[float | None], upper: int, lower: int
 ) -> tuple[list[float | None], list[float | None]]:
-    """Return the list with the worse and with the better of two documents on top."""
+    """Two versions of the list: with the worse and with the better of two documents first."""
     better, worse = list(shown), list(shown)
     low, high = sorted([shown[upper], shown[lower]], key=lambda grade: grade or 0)
     better[upper], better[lower] = high, low
@@ -61,7 +61,9 @@ def _swapped(
 
 
 @given(topics(), st.data())
-def test_swapping_a_better_neighbour_up_never_hurts(topic: Topic, data: st.DataObject) -> None:
+def test_moving_the_better_of_two_neighbours_up_never_hurts(
+    topic: Topic, data: st.DataObject
+) -> None:
     shown, ideal = topic
     assume(len(shown) > 1)
     upper = data.draw(st.integers(0, len(shown) - 2))
@@ -72,7 +74,7 @@ def test_swapping_a_better_neighbour_up_never_hurts(topic: Topic, data: st.DataO
 
 
 @given(topics(), st.data())
-def test_swapping_any_better_document_up_hurts_no_measure_but_q(
+def test_moving_a_better_document_up_hurts_no_measure_except_q(
     topic: Topic, data: st.DataObject
 ) -> None:
     shown, ideal = topic
@@ -87,7 +89,7 @@ def test_swapping_any_better_document_up_hurts_no_measure_but_q(
 
 
 def test_q_can_fall_when_a_document_overtakes_better_ones() -> None:
-    """A property of Q itself: a late document lends its rank the gain found before it."""
+    """A property of Q: a relevant document at a late rank adds the gain cumulated up to there."""
     worse, better = [0.0, 0.0, 3.0, 3.0, 1.0], [0.0, 1.0, 3.0, 3.0, 0.0]
     late = (4 / 10 + 8 / 11 + 10 / 12) / 3
     early = (2 / 8 + 6 / 10 + 10 / 11) / 3
@@ -106,7 +108,7 @@ def test_the_ideal_list_scores_1(judged: list[float]) -> None:
 
 
 @given(topics(), st.lists(st.integers(0, 4).map(float), max_size=5))
-def test_what_is_below_the_cutoff_does_not_count(topic: Topic, tail: list[float]) -> None:
+def test_documents_below_the_cutoff_do_not_count(topic: Topic, tail: list[float]) -> None:
     shown, ideal = topic
     assume(len(shown) >= 5)
     for measure in MEASURES:

@@ -1,4 +1,4 @@
-"""Ranking measures where grades are missing: the ends against every way that they can turn out."""
+"""Ranges of ranking measures, compared with every completion of the missing grades."""
 
 from itertools import product
 
@@ -20,13 +20,13 @@ TOP = 2
 CLOSE = 1e-9
 
 ends = st.tuples(st.integers(0, TOP), st.integers(0, TOP)).map(sorted)
-"""The least and the greatest grade of a document."""
+"""The bounds of a document's grade."""
 
 
 @st.composite
 def evaluations(draw):
-    """Ends of the grades of some topics' documents, and lists of several runs over them; numbers
-    above those of documents are ones that nobody judges."""
+    """Bounds of the grades of some topics' documents, and runs that rank them. Higher document
+    numbers are documents outside the pool."""
     pools = draw(st.lists(st.lists(ends, max_size=4), min_size=1, max_size=3))
     pool = st.sampled_from(range(6))
     lists = st.lists(pool, unique=True, max_size=5)
@@ -53,7 +53,7 @@ def known(pools, runs):
 
 
 def every_score(measure, pool, shown):
-    """The score by whatever grades the documents may have."""
+    """The scores for all grades that the documents may have."""
     every = list(product(*(range(low, high + 1) for low, high in pool)))
     lists = [[one[at] if at < len(pool) else None for at in shown] for one in every]
     return score_lists(measure, lists, every, TOP).tolist()
@@ -61,7 +61,7 @@ def every_score(measure, pool, shown):
 
 @settings(max_examples=40)
 @given(evaluations())
-def test_every_way_that_grades_can_turn_out_lies_between_the_ends(evaluation):
+def test_the_scores_of_all_completions_are_within_the_ends(evaluation):
     pools, runs = evaluation
     found = score_ranges(MEASURES, known(pools, runs), [float(TOP)])
     for measure in MEASURES:
@@ -78,7 +78,7 @@ def test_every_way_that_grades_can_turn_out_lies_between_the_ends(evaluation):
 
 @settings(max_examples=20)
 @given(evaluations(), st.integers(1, 40))
-def test_many_lists_have_the_ends_of_each_by_itself_in_however_little_room(evaluation, room):
+def test_lists_scored_together_have_the_same_ends_as_alone_for_any_block_size(evaluation, room):
     pools, runs = evaluation
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking_ranges, "_AT_ONCE", room)
@@ -90,14 +90,14 @@ def test_many_lists_have_the_ends_of_each_by_itself_in_however_little_room(evalu
                 assert [one[run, topic] for one in found[measure]] == [one[0, 0] for one in own]
 
 
-def test_a_document_that_may_be_left_unjudged_is_not_judged_at_worst():
+def test_a_document_that_may_be_unjudged_is_unjudged_in_the_floor():
     some = known([[(0, 1)]], [([0, 5],)])._replace(worst=np.array([np.nan]))
     (ends,) = score_ranges([parse_measure("Judged")], some, [1.0]).values()
     assert [one.item() for one in ends] == [0.0, 0.5]
 
 
-def test_long_lists_of_which_nothing_is_known():
-    """Of a hundred documents any may be relevant: at worst one that is not shown, at best all."""
+def test_long_lists_with_unknown_grades():
+    """Any of a hundred documents may be relevant: only one not shown (worst), or all (best)."""
     pool, shown = [(0, 1)] * 100, list(range(60))
     found = score_ranges(MEASURES[:1], known([pool], [(shown,)] * 2), [1.0])[MEASURES[0]]
     assert [one.tolist() for one in found] == [[[0.0]] * 2, [[1.0]] * 2]

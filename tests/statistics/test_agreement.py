@@ -1,4 +1,4 @@
-"""Agreement: worked examples, published values, other people's code, and what must hold."""
+"""Agreement: worked examples, published values, other packages, and properties."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ topical = st.lists(
 )
 
 
-def test_the_worked_kappas() -> None:
+def test_worked_examples_of_kappa() -> None:
     assert agr.cohen_kappa(FIRST, SECOND) == pytest.approx(0.36, abs=1e-12)
     assert agr.cohen_kappa(FIRST, SECOND, "linear") == pytest.approx(0.619048, abs=5e-7)
     assert agr.cohen_kappa(FIRST, SECOND, "quadratic") == pytest.approx(0.816092, abs=5e-7)
@@ -88,7 +88,7 @@ def test_the_published_values_of_12_judges(shared_data: Path) -> None:
 
 
 @given(pairs)
-def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, int]]) -> None:
+def test_kappa_and_the_table_equal_those_of_scikit_learn(labels: list[tuple[int, int]]) -> None:
     from sklearn.metrics import cohen_kappa_score, confusion_matrix  # half a second
 
     a, b = [x for x, _ in labels], [y for _, y in labels]
@@ -115,7 +115,7 @@ def test_identical_labels_agree_fully(labels: list[int]) -> None:
 
 
 def _plain_alpha(table: list[list[float | None]], metric: str) -> float | None:
-    """α by its definition: mean disagreement within units over that between all labels."""
+    """α by its definition: the mean disagreement within units, relative to that of all labels."""
     units = [[v for v in column if v is not None] for column in zip(*table, strict=True)]
     units = [unit for unit in units if len(unit) > 1]
     every = [v for unit in units for v in unit]
@@ -148,7 +148,7 @@ def _plain_alpha(table: list[list[float | None]], metric: str) -> float | None:
     ),
     st.sampled_from(["nominal", "ordinal", "interval"]),
 )
-def test_alpha_is_the_plain_one(units: list[list[int | None]], metric: str) -> None:
+def test_alpha_equals_its_definition(units: list[list[int | None]], metric: str) -> None:
     table = [list(row) for row in zip(*units, strict=True)]
     expected = _plain_alpha(table, metric)
     found = agr.krippendorff_alpha(table, metric)  # type: ignore[arg-type]
@@ -163,7 +163,7 @@ def test_alpha_is_the_plain_one(units: list[list[int | None]], metric: str) -> N
 
 
 @given(pairs)
-def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> None:
+def test_agree_equals_the_single_functions(labels: list[tuple[int, int]]) -> None:
     a, b = [x for x, _ in labels], [y for _, y in labels]
     found = {name: e.value for name, e in agree(a, b, scale=range(5)).estimates.items()}
     assert found["agreement"] == pytest.approx(np.mean(np.equal(a, b)))
@@ -188,7 +188,7 @@ def test_alpha_has_the_interval_of_two_labellers_agreement() -> None:
     assert same.interval is not None
     assert found.interval.low == pytest.approx(same.interval.low)
     assert found.interval.high == pytest.approx(same.interval.high)
-    # Units that one labeller has to himself say nothing, nor do their topics.
+    # Units with a single label, and topics with only such units, do not count.
     alone = np.hstack([[a, b], [np.full(9, 2.0), np.full(9, np.nan)]])
     more = [*topics, *(f"u{i}" for i in range(9))]
     assert agr.alpha_estimate(alone, "ordinal", topics=more) == found
@@ -207,7 +207,7 @@ def test_pairs_of_items_are_counted_within_topics(labels: list[tuple[int, int, s
     assert agr.pair_orders(a, b, topics) == expected
 
 
-def test_many_labels_take_no_more_than_their_number() -> None:
+def test_many_different_labels_are_fast() -> None:
     """600 labels at 600 thresholds in 2,000 resamples: seconds, where tables would take hours."""
     generator = np.random.default_rng(7)
     a = generator.permutation(600) / 7
@@ -251,7 +251,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> N
     assert agree(FIRST, SECOND, topics=topics, resamples=40, seed=1) == whole
 
 
-def test_too_many_labels_are_refused_before_any_work() -> None:
+def test_too_many_labels_are_refused_at_once() -> None:
     labels = np.arange(400_000)
     with pytest.raises(ValueError, match="400000 different labels are too many"):
         agree(labels, labels, topics=labels // 20)
@@ -280,7 +280,7 @@ def test_intervals_resample_topics_not_labels() -> None:
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
 
 
-def test_labels_outside_the_scale_are_reported_and_clipped_only_when_asked() -> None:
+def test_labels_outside_the_scale_are_reported_and_clipped_on_request() -> None:
     a, b = [0, 1, 2, 3, 3], [0, 1, 2, 5, -1]
     kept = agree(a, b, scale=range(4))
     assert kept.labels == (-1, 0, 1, 2, 3, 5)
@@ -313,7 +313,7 @@ def test_missing_labels_are_left_out_and_counted() -> None:
         [0, 1e8, 1e8 + 1],
     ],
 )
-def test_labels_of_any_size_and_nearness_keep_all_digits(labels: list[float]) -> None:
+def test_labels_of_any_magnitude_and_distance_lose_no_digits(labels: list[float]) -> None:
     generator = np.random.default_rng(1)
     first, second = generator.choice(labels, (2, 15))
     second = np.where(generator.random(15) < 0.5, first, second)

@@ -1,4 +1,4 @@
-"""Numbers of questions for HMR and its like, simulated from a pilot."""
+"""Numbers of questions for HMR and similar measures, simulated from a pilot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.statistics.samplesize import expected_width, paired_t_power, paired_t
 
 
 def answers(n: int, bolds=(0.0, 0.8), seed: int = 1):
-    """Confidences and correctness of runs that are alike but for their boldness."""
+    """Confidences and correctness of runs that only differ in how bold they are."""
     generator = np.random.default_rng(seed)
     ease = generator.normal(0, 1, n)
     p, c = [], []
@@ -26,7 +26,7 @@ def answers(n: int, bolds=(0.0, 0.8), seed: int = 1):
 
 
 def test_accuracy_needs_what_the_paired_t_test_needs():
-    """Accuracy is a mean over questions, for which the closed form is right."""
+    """Accuracy is a mean over questions, for which the closed form is valid."""
     p, c = answers(200, (0.0, 0.4, 0.8))
     simulation = Simulation([Pilot.of(p, c)], "Accuracy")
     variances = [np.var(c[:, a].astype(float) - c[:, b]) / 2 for a, b in combinations(range(3), 2)]
@@ -45,7 +45,7 @@ def test_accuracy_needs_what_the_paired_t_test_needs():
     assert row.worst == pytest.approx(max(needed), rel=0.08)
 
 
-def test_the_test_of_compare_finds_as_many_as_was_foreseen():
+def test_the_randomisation_test_has_the_power_of_the_forecast():
     """Samples from a large population whose runs differ in HMR by a known amount."""
     p, c = answers(4000)
     difference = hmr(p[:, 0], c[:, 0]) - hmr(p[:, 1], c[:, 1])
@@ -64,7 +64,7 @@ def test_the_test_of_compare_finds_as_many_as_was_foreseen():
     assert found / 120 == pytest.approx(0.8, abs=0.11)  # 3 standard errors
 
 
-def test_more_is_asked_for_where_more_is_wanted():
+def test_stricter_requirements_need_more_questions():
     p, c = answers(80)
     simulation = Simulation([Pilot.of(p, c)], "HMR")
     rows = simulated_sizes(simulation, alphas=(0.01, 0.05), betas=(0.1, 0.2), differences=(0.1,))
@@ -77,14 +77,14 @@ def test_more_is_asked_for_where_more_is_wanted():
     assert simulated_sizes(again, alphas=(0.05,), differences=(0.1,))[0] in rows
 
 
-def test_pairs_are_of_runs_of_one_pilot():
+def test_only_runs_of_the_same_pilot_are_paired():
     one, other = (Pilot.of(*answers(50, seed=seed)) for seed in (1, 2))
     both = Simulation([one, other], "HMR").forecast(100, 0.05, [0.1])
     alone = [Simulation([each], "HMR").forecast(100, 0.05, [0.1]) for each in (one, other)]
     assert both.power[0] == pytest.approx(np.mean([each.power[0] for each in alone]), abs=0.03)
 
 
-def test_an_undefined_measure_finds_nothing():
+def test_an_undefined_measure_detects_nothing():
     p = np.tile([[0.9, 0.8]], (20, 1))
     simulation = Simulation([Pilot.of(p, np.ones((20, 2)))], "AUROC")  # never a wrong answer
     seen = simulation.forecast(50, 0.05, [0.1])
@@ -104,7 +104,7 @@ def test_an_undefined_measure_finds_nothing():
         ([[0.1, 0.2], [0.1, 0.2]], [[1, 0, 1], [1, 0, 1]]),
     ],
 )
-def test_what_is_no_pilot(p, c):
+def test_invalid_pilots_are_refused(p, c):
     with pytest.raises(ValueError, match=r"pilot|confidence|correctness"):
         Pilot.of(p, c)
 

@@ -16,7 +16,7 @@ N = 20
 
 
 def of_answers(confidence, label, judge=None):
-    """HMR, R_O, R_U and Accuracy where the first 10 of 20 answers are drawn, all with one label."""
+    """HMR, R_O, R_U and Accuracy if the first 10 of 20 answers are drawn, with equal labels."""
     drawn = np.arange(N) < 10
     people = np.where(drawn, float(label), np.nan)
     verdicts = np.full(N, float(label)) if judge is None else judge
@@ -33,13 +33,13 @@ def of_answers(confidence, label, judge=None):
         (0.99, 0, 0.5 / N, 0.5 / N + 0.99 - 1 + 1e-6),  # ... and at least a + P − 1
     ],
 )
-def test_some_answer_is_taken_for_right_and_some_for_wrong(confidence, label, a, b):
+def test_at_least_one_answer_is_assumed_right_and_one_wrong(confidence, label, a, b):
     over, under = 1 - (confidence - b) / (1 - a), b / a
     expected = [2 * over * under / (over + under), over, under, a]
     assert of_answers(confidence, label) == pytest.approx(expected, rel=1e-9)
 
 
-def test_degrees_of_freedom_are_four_at_least():
+def test_degrees_of_freedom_are_at_least_four():
     ones = np.ones((2, 1))
     assert satterthwaite(ones, 10 * ones) == pytest.approx([20])
     assert satterthwaite(ones, ones).tolist() == [4.0]  # 2 by the formula
@@ -47,8 +47,8 @@ def test_degrees_of_freedom_are_four_at_least():
 
 
 def even(weights, pi):
-    """Items of 3 topics of which the first 12 are drawn, half of them yes in each topic, with a
-    judge who tells nothing: a label of .5 is expected everywhere."""
+    """Items of 3 topics, of which the first 12 are drawn; half of those of each topic are yes. The
+    judge is uninformative, so the expected label is always .5."""
     weights = np.atleast_2d(np.asarray(weights, dtype=float))
     place = np.arange(weights.shape[1])
     drawn = place < 12
@@ -56,16 +56,15 @@ def even(weights, pi):
     return corrected.items(weights, people, np.zeros(len(place)), pi, drawn, place % 3)
 
 
-def test_a_run_of_which_nothing_was_drawn_counts_for_half_an_item():
-    """Its own part is 0, so that of the pooled variance, Σ w² (1 − π)/π · ¼, 10/(10 + ½) is
-    left."""
+def test_a_run_without_drawn_items_counts_as_having_half_an_item():
+    """Its own part is 0, so 10/(10 + ½) of the pooled variance, Σ w² (1 − π)/π · ¼, remains."""
     found = even([[0] * 12 + [0.25] * 4], np.full(16, 0.5))
     assert found.value == pytest.approx([0.5])
     assert found.covariance == pytest.approx(np.array([[4 / 16 / 4 * 10 / 10.5]]))
     assert found.df == pytest.approx([12])
 
 
-def test_a_run_that_hangs_on_one_unlikely_item_has_four_degrees_of_freedom():
+def test_a_run_dominated_by_one_unlikely_item_has_four_degrees_of_freedom():
     """It has k = 1: A = 1/11 · .95/.05² · ¼, B = 10/11 · φ q · .95/.05 with less than 1 for φ."""
     pi = np.where(np.arange(16) == 0, 0.05, 0.5)
     found = even([[1.0] + [0] * 15], pi)
@@ -73,7 +72,7 @@ def test_a_run_that_hangs_on_one_unlikely_item_has_four_degrees_of_freedom():
 
 
 def fitted(judge, labels, pi=1.0):
-    """What is expected of items of one topic, all of them drawn."""
+    """The expected labels of items of one topic, all of them drawn."""
     count = len(judge)
     every = np.ones(count, dtype=bool)
     topic = np.zeros(count, dtype=np.int64)
@@ -81,19 +80,19 @@ def fitted(judge, labels, pi=1.0):
     return cross_fitted(*given, np.full(count, pi), every, topic).given_judge
 
 
-def test_grades_in_the_wrong_order_are_tied_by_how_many_labels_they_have():
-    # Five labels at the mean, .625, go to each grade: 5.125/8, 3.125/7 and 6.125/8.
+def test_means_of_grades_in_the_wrong_order_are_pooled_by_their_weights():
+    # Five pseudo-labels at the mean, .625, are added to each grade: 5.125/8, 3.125/7 and 6.125/8.
     m = fitted([0, 0, 0, 1, 1, 2, 2, 2], [1, 1, 0, 0, 0, 1, 1, 1])
     tied = (5.125 + 3.125) / (8 + 7)
     assert m == pytest.approx([tied] * 5 + [6.125 / 8] * 3)
 
 
-def test_what_people_say_less_of_the_higher_grade_is_tied_throughout():
+def test_means_that_decrease_with_the_grade_are_all_pooled():
     m = fitted([0, 0, 1, 1], [1, 1, 0, 0])
     assert m == pytest.approx([0.5] * 4)
 
 
-def test_labels_alike_share_a_bin_and_an_edge_belongs_below():
+def test_equal_labels_share_a_bin_and_edges_belong_to_the_lower_bin():
     assert grades(np.arange(10.0)).tolist() == list(range(10))  # not yet many
     assert grades(np.arange(11.0)).tolist() == [0, *range(10)]
     most = np.array([0.0] * 50 + list(range(1, 11)))
@@ -106,7 +105,7 @@ def test_labels_alike_share_a_bin_and_an_edge_belongs_below():
 @pytest.mark.parametrize(
     ("df", "median"), [((1e9, 4, 1e9), 1e9), ((4, 1e9, 4), 4), ((9, 3, 30), 9), ((30, 9, 3), 9)]
 )
-def test_ranks_go_by_the_median_of_the_degrees_of_freedom(df, median):
+def test_rank_sets_use_the_median_degrees_of_freedom(df, median):
     found = estimates([0.6, 0.5, 0.4], np.eye(3) * 1e-4)
     one = corrected.rank_sets(replace(found, df=np.array(df, dtype=float)), draws=500)
     same = corrected.rank_sets(replace(found, df=np.full(3, float(median))), draws=500)
@@ -115,7 +114,7 @@ def test_ranks_go_by_the_median_of_the_degrees_of_freedom(df, median):
     assert one.critical != mean.critical
 
 
-def test_ranks_of_an_even_number_of_runs_go_by_the_middle_two():
+def test_rank_sets_of_an_even_number_of_runs_use_the_mean_of_the_middle_two():
     found = estimates([0.6, 0.5, 0.4, 0.3], np.eye(4) * 1e-4)
     one = corrected.rank_sets(replace(found, df=np.array([100.0, 5.0, 1e9, 15.0])), draws=500)
     same = corrected.rank_sets(replace(found, df=np.full(4, 57.5)), draws=500)
@@ -123,7 +122,7 @@ def test_ranks_of_an_even_number_of_runs_go_by_the_middle_two():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 12])
-def test_where_people_said_all_of_it_nothing_is_open_however_few_topics_there_are(count):
+def test_without_unlabelled_topics_intervals_have_width_zero_however_few_there_are(count):
     generator = np.random.default_rng(count)
     people, judge = generator.random((2, 3, count))
     every = np.full(count, True)

@@ -1,4 +1,4 @@
-"""Worked values of the corrected scores, to six digits, as their specification has them."""
+"""Worked values of corrected scores from the specification, to six digits."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def test_whole_topics() -> None:
     assert wider.high == near(1.006213, 0.738873)
 
 
-def test_a_judge_never_at_odds_in_five_topics_is_not_perfect() -> None:
+def test_a_judge_that_agrees_on_five_topics_is_not_perfect() -> None:
     people = [[1, 0, 1, 1, 0, NONE, NONE, NONE]]
     found = corrected.topics(people, [[1, 0, 1, 1, 0, 1, 1, 0]], np.arange(8) < 5)
     assert (found.value[0], found.low[0], found.high[0]) == near(0.625, 0.186005, 1.063995)
 
 
-def test_disagreements_that_are_rare_may_be_where_nobody_looked() -> None:
+def test_unseen_disagreements_are_added_if_disagreements_are_rare() -> None:
     judge = np.array([[1, 0.5, 1, 1, 0.5, 1, 1, 0.5], [0.5, 1, 0.75, 1, 1, 1, 0.5, 0.5]])
     people, drawn = judge.copy(), np.arange(8) < 5
-    # Nowhere at odds: two more of the greatest difference of scores there is, .5, among 5 + 1.
+    # No disagreement: two of the greatest difference between scores, .5, are added, with n = 5 + 1.
     found = corrected.topics(np.where(drawn, people, NONE), judge, drawn)
     assert np.sqrt(np.diag(found.covariance)) == near(*[(2 * 0.25 / 30 * 3 / 8) ** 0.5] * 2)
-    # Once, by .25: two more of that size, also of the run in which nobody was at odds.
+    # One of .25: two of this size are added, also for the run without any.
     people[1, 2] = 1
     found = corrected.topics(np.where(drawn, people, NONE), judge, drawn)
     assert np.diag(found.covariance)[0] >= 2 * 0.0625 / 30 * 3 / 8
     assert found.low[0] < judge[0].mean() < found.high[0]
 
 
-def test_a_run_that_is_often_at_odds_keeps_its_spread_among_runs_that_are_not() -> None:
+def test_a_run_with_many_disagreements_has_at_least_its_own_variance() -> None:
     generator = np.random.default_rng(4)
     judge = generator.uniform(size=(10, 24))
     people, n = judge.copy(), 8
@@ -112,7 +112,7 @@ def test_single_items() -> None:
     assert wider.high == near(1.378964, 1.606364)
 
 
-def test_what_is_expected_of_an_item_given_its_grade() -> None:
+def test_the_expected_label_of_an_item_given_its_grade() -> None:
     from assay.statistics.corrected.calibration import cross_fitted
 
     given = cross_fitted(np.nan_to_num(SEEN), SAID[None], PI, DRAWN, TOPIC).given_judge
@@ -184,7 +184,7 @@ def test_the_next_batch() -> None:
     board = estimates([0.50, 0.52], 0.01 * np.eye(2))
     found = corrected.next_batch(SIX, board, np.full(6, 0.5), np.arange(6) == 2, 2, seed=1)
     assert found.pi == near(0.04, 0.04, 0, 0.64, 0.64, 0.64)
-    coins = np.random.default_rng([1, 1]).random(6)  # of seed 1, where 1 item is known
+    coins = np.random.default_rng([1, 1]).random(6)  # of seed 1, with 1 known item
     assert (found.drawn == (coins < found.pi)).all()
 
 
@@ -203,7 +203,7 @@ def test_the_best_guess_of_the_order() -> None:
     assert s == pytest.approx(0.8125)
 
 
-def test_a_judge_checked_elsewhere() -> None:
+def test_a_judge_measured_elsewhere() -> None:
     found = corrected.rogan_gladen(60, 100, 45, 50, 40, 50)
     assert found == near(0.571429, 0.398192, 0.745101)
 

@@ -1,4 +1,4 @@
-"""Draws, HMR, ranks and batches of corrected scores: what must hold whatever is given."""
+"""Draws, HMR, ranks and batches of corrected scores: properties for any input."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_each_item_is_drawn_as_often_as_its_probability_says() -> None:
 
 
 @given(seeds)
-def test_the_next_batch_leaves_out_what_is_known(seed: int) -> None:
+def test_the_next_batch_leaves_out_known_items(seed: int) -> None:
     generator = np.random.default_rng(seed)
     weights = generator.random((4, 30))
     known = generator.random(30) < 0.4
@@ -71,8 +71,8 @@ def test_the_next_batch_leaves_out_what_is_known(seed: int) -> None:
     assert (found.pi[~known] > 0).all()
 
 
-def test_two_batches_of_one_seed_are_independent() -> None:
-    """What the first left out is drawn by the second as often as its probability says."""
+def test_two_batches_with_the_same_seed_are_independent() -> None:
+    """Items that the first left out are drawn by the second as often as their probability says."""
     weights = np.full((2, 12), 1 / 12)
     weights[1, ::2] = 0
     board = estimates([0.5, 0.51], 0.01 * np.eye(2))
@@ -99,7 +99,9 @@ def hmr_quietly(*arguments: object, **settings: object) -> corrected.Confidence:
 
 
 @given(seeds, populations)
-def test_hmr_is_within_its_interval_and_hangs_on_no_order(seed: int, population: str) -> None:
+def test_hmr_is_within_its_interval_and_does_not_depend_on_the_order(
+    seed: int, population: str
+) -> None:
     generator = np.random.default_rng(seed)
     count = int(generator.integers(10, 60))
     p = generator.integers(0, 5, count) / 4
@@ -119,7 +121,7 @@ def test_hmr_is_within_its_interval_and_hangs_on_no_order(seed: int, population:
 
 
 def plain_hmr(p, c, judge, drawn, population):
-    """Values and half widths, answer by answer, as the specification has them."""
+    """Values and half widths, answer by answer, as in the specification."""
     count, places = len(p), np.flatnonzero(drawn)
     n, mean, right = len(places), p.mean(), c[drawn].mean()
     alike = [[j for j in places if judge[j] == said] for said in judge]
@@ -156,7 +158,7 @@ def plain_hmr(p, c, judge, drawn, population):
 
 @given(st.integers(0, 40), st.sampled_from([0.05, 0.5, 0.97]), populations)
 @settings(max_examples=20)
-def test_hmr_is_the_plain_sums(seed: int, share: float, population: str) -> None:
+def test_hmr_equals_the_plain_loops(seed: int, share: float, population: str) -> None:
     generator = np.random.default_rng(seed)
     count = int(generator.integers(12, 26))
     p = generator.integers(0, 11, count) / 10
@@ -171,7 +173,7 @@ def test_hmr_is_the_plain_sums(seed: int, share: float, population: str) -> None
 
 
 @given(seeds)
-def test_all_marked_is_the_measures_themselves(seed: int) -> None:
+def test_with_all_answers_marked_the_measures_are_exact(seed: int) -> None:
     generator = np.random.default_rng(seed)
     p = generator.integers(0, 3, 12) / 2
     c = (generator.random(12) < generator.random()).astype(float)
@@ -185,7 +187,9 @@ def test_all_marked_is_the_measures_themselves(seed: int) -> None:
 
 
 @given(seeds, populations)
-def test_differences_have_a_variance_and_ranks_hold_the_order(seed: int, population: str) -> None:
+def test_differences_have_a_variance_and_rank_sets_contain_the_order(
+    seed: int, population: str
+) -> None:
     data, more = made_topics(seed), made_items(seed)
     twice = data._replace(people=data.people[[0, *range(len(data.people))]])
     twice = twice._replace(judge=data.judge[[0, *range(len(data.people))]])
@@ -206,13 +210,13 @@ def test_differences_have_a_variance_and_ranks_hold_the_order(seed: int, populat
         assert not np.diag(ranks.decided).any()
         again = corrected.rank_sets(found, draws=200)
         assert again.critical == ranks.critical
-    # Two runs that are one and the same do not differ, and nothing can tell them apart.
+    # Two identical runs do not differ, and are never decided.
     found = corrected.topics(*twice, population=population)
     assert corrected.differences(found).se[0, 1] == 0
     assert not corrected.rank_sets(found, draws=200).decided[0, 1]
 
 
-def test_runs_that_are_known_are_decided_where_they_differ() -> None:
+def test_fully_known_runs_are_decided_if_they_differ() -> None:
     board = estimates([0.5, 0.5, 0.4], np.zeros((3, 3)))
     found = corrected.rank_sets(board)
     assert (found.best.tolist(), found.worst.tolist()) == ([1, 1, 3], [2, 2, 3])
@@ -222,7 +226,7 @@ def test_runs_that_are_known_are_decided_where_they_differ() -> None:
 
 
 @given(seeds)
-def test_shrinking_lies_between_the_judge_moved_and_the_corrected(seed: int) -> None:
+def test_shrunken_values_are_between_the_shifted_judge_and_the_corrected_scores(seed: int) -> None:
     found = corrected.topics(*made_topics(seed))
     judge = np.random.default_rng(seed).random(len(found.value))
     value, s = corrected.shrink(found, judge)
@@ -233,13 +237,13 @@ def test_shrinking_lies_between_the_judge_moved_and_the_corrected(seed: int) -> 
         assert none[0] == pytest.approx(found.value)
 
 
-def test_scores_that_rounding_parts_are_equal() -> None:
-    """Equal runs have equal weights, but not to the last digit equal sums."""
+def test_scores_that_differ_by_rounding_only_are_equal() -> None:
+    """Equal runs have equal weights, but their sums may differ in the last digit."""
     value = [0.1 + 0.2, 0.3, 0.1]
     assert value[0] > value[1]
     sure = ~np.eye(3, dtype=bool)
     assert corrected.tau_bounds(sure, [0.3, 0.2, 0.1], value) == pytest.approx((2 / 3, 2 / 3))
-    # What rounding leaves of 0 is measured by the largest score.
+    # Rounding errors around 0 are proportional to the largest score.
     near = [0.0, 0.1 + 0.2 - 0.3, 0.5]
     assert corrected.tau_bounds(sure, [0.1, 0.2, 0.3], near) == pytest.approx((2 / 3, 2 / 3))
     known = corrected.rank_sets(estimates(value, np.zeros((3, 3))))
@@ -251,7 +255,7 @@ def test_scores_that_rounding_parts_are_equal() -> None:
 
 @given(seeds)
 @settings(max_examples=20)
-def test_differences_ranks_and_the_best_guess_are_the_plain_ones(seed: int) -> None:
+def test_differences_ranks_and_shrinkage_equal_the_plain_loops(seed: int) -> None:
     generator = np.random.default_rng(seed)
     runs = int(generator.integers(2, 6))
     spread = generator.normal(size=(runs, runs)) / 50
@@ -284,7 +288,7 @@ def test_differences_ranks_and_the_best_guess_are_the_plain_ones(seed: int) -> N
 
 @given(seeds)
 @settings(max_examples=20)
-def test_batches_count_by_their_planned_sizes(seed: int) -> None:
+def test_batches_are_weighted_by_their_planned_sizes(seed: int) -> None:
     generator = np.random.default_rng(seed)
     first, second = corrected.items(*made_items(1)), corrected.items(*made_items(1), offset=0.3)
     second = dataclasses.replace(second, covariance=3 * first.covariance)
@@ -305,7 +309,7 @@ def test_batches_count_by_their_planned_sizes(seed: int) -> None:
     )
 
 
-def test_equal_batches_are_as_one_of_their_size() -> None:
+def test_equal_batches_count_as_one_of_their_total_size() -> None:
     found = corrected.items(*made_items(1))
     once = corrected.combine([found], [50])
     assert same(once, dataclasses.replace(found, df=np.maximum(found.df, 4)))
@@ -318,7 +322,7 @@ def test_equal_batches_are_as_one_of_their_size() -> None:
     )
 
 
-def test_a_sequence_is_wider_than_one_look_and_tightest_where_it_was_told() -> None:
+def test_a_sequence_is_wider_than_an_interval_and_narrowest_where_requested() -> None:
     from scipy.special import ndtri
 
     widths = [corrected.half_width(0.2 * t, t, 20) for t in (10, 50, 100, 400, 2000)]
@@ -328,8 +332,8 @@ def test_a_sequence_is_wider_than_one_look_and_tightest_where_it_was_told() -> N
     assert ratios.argmin() == 2
 
 
-def test_ranks_hang_on_no_axes_of_equal_eigenvalues() -> None:
-    """Of equal runs any axes are eigenvectors; which come out differs between machines."""
+def test_rank_sets_do_not_depend_on_the_choice_of_eigenvectors() -> None:
+    """Equal runs have no unique eigenvectors, and machines compute different ones."""
     turn = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
     same = turn @ np.diag([1e-4] * 6) @ turn.T
     value = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
@@ -340,7 +344,7 @@ def test_ranks_hang_on_no_axes_of_equal_eigenvalues() -> None:
     assert turned == pytest.approx(plain, rel=1e-9)
 
 
-def test_more_draws_are_wanted_of_a_higher_level() -> None:
+def test_a_higher_level_needs_more_draws() -> None:
     found = estimates([0.1, 0.2], 1e-4 * np.eye(2))
     assert corrected.rank_sets(found, level=0.9999).critical > 3
     with pytest.raises(ValueError, match="give more"):

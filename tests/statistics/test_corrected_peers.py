@@ -1,4 +1,4 @@
-"""Whole topics beside `glide-py`, which has the same estimator (PPI++) for one run."""
+"""Whole topics, compared with `glide-py`, which has the same estimator (PPI++) for one run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from assay.statistics import corrected
 
 SAID = {1: 0.5689175850016119, 2: 0.45358134171863684, 3: 0.5100726873468183, 4: 0.5787224513266634}
-"""What glide-py 0.9.0 gives for these seeds: it needs Python 3.12."""
+"""The results of glide-py 0.9.0 for these seeds; it needs Python 3.12."""
 CASES = list(SAID)
 
 
@@ -27,14 +27,14 @@ def glides(seed: int) -> float:
     return float(found.confidence_interval.mean)
 
 
-def test_pins_are_glides_own() -> None:
+def test_pinned_values_are_those_of_glide() -> None:
     assert {seed: glides(seed) for seed in CASES} == pytest.approx(SAID, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", CASES)
-def test_the_score_is_glides_but_for_where_the_judges_spread_is_taken(seed: int) -> None:
-    """They divide by the judge's variance over all topics, we by that over the drawn ones, of
-    which the covariance is."""
+def test_the_score_is_glides_except_for_the_judges_variance(seed: int) -> None:
+    """glide-py divides by the judge's variance over all topics, Assay by that over the drawn ones,
+    over which the covariance is computed, too."""
     people, judge, drawn = case(seed)
     own = corrected.topics(np.where(drawn, people, np.nan)[None], judge[None], drawn)
     assert 0 < own.judge_weight < 1

@@ -1,4 +1,4 @@
-"""Corrected scores: their formulas as plain loops, and what must hold whatever is given."""
+"""Corrected scores: comparison with plain loops, and properties for any input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.statistics.trust_made import (
 
 
 def plain_topics(data: Topics) -> tuple[np.ndarray, np.ndarray, float]:
-    """Values and covariance, with λ and everything else computed anew without each topic."""
+    """Values and covariance, with λ and everything else recomputed without each topic."""
     people, judge, drawn = data
     every = judge.mean(axis=1)
 
@@ -46,7 +46,7 @@ def plain_topics(data: Topics) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 @given(seeds)
-def test_topics_are_the_plain_jackknife(seed: int) -> None:
+def test_topics_equals_the_plain_jackknife(seed: int) -> None:
     data = made_topics(seed)
     found = corrected.topics(*data)
     value, covariance, weight = plain_topics(data)
@@ -56,7 +56,7 @@ def test_topics_are_the_plain_jackknife(seed: int) -> None:
 
 
 @given(seeds, populations)
-def test_a_judge_who_says_the_same_everywhere_leaves_peoples_own_interval(
+def test_with_a_constant_judge_the_interval_is_that_of_people_alone(
     seed: int, population: str
 ) -> None:
     data = made_topics(seed)
@@ -73,7 +73,7 @@ def test_a_judge_who_says_the_same_everywhere_leaves_peoples_own_interval(
 
 
 @given(seeds, populations)
-def test_runs_and_topics_may_stand_in_any_order(seed: int, population: str) -> None:
+def test_the_order_of_runs_and_topics_does_not_matter(seed: int, population: str) -> None:
     data = made_topics(seed)
     generator = np.random.default_rng(seed)
     runs = generator.permutation(len(data.people))
@@ -103,7 +103,7 @@ def test_scores_in_another_unit_give_estimates_in_that_unit(
 
 
 @given(seeds)
-def test_labels_that_were_not_drawn_change_nothing(seed: int) -> None:
+def test_labels_of_topics_not_drawn_do_not_matter(seed: int) -> None:
     data, more = made_topics(seed), made_items(seed)
     hidden = np.where(data.drawn, data.people, np.nan)
     assert same(corrected.topics(*data), corrected.topics(hidden, data.judge, data.drawn))
@@ -112,7 +112,7 @@ def test_labels_that_were_not_drawn_change_nothing(seed: int) -> None:
 
 
 @given(seeds)
-def test_all_labelled_is_known(seed: int) -> None:
+def test_with_all_topics_labelled_scores_are_exact(seed: int) -> None:
     data, more = made_topics(seed), made_items(seed)
     found = corrected.topics(data.people, data.judge, np.ones(len(data.drawn), bool))
     assert found.value == pytest.approx(data.people.mean(axis=1), **EXACT)
@@ -138,7 +138,7 @@ def plain_items(data: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]
         inverse = {i: 1 / pi[i] for i in fitted}
         scale = len(fitted) / sum(inverse.values())
         average = sum(inverse[i] * y[i] for i in fitted) / sum(inverse.values())
-        steps = []  # of each grade its mean, weight, and how many grades it stands for
+        steps = []  # mean, weight and number of grades of each pool
         for grade in np.unique(judge):
             inside = [i for i in fitted if judge[i] == grade]
             weight = 5 + sum(scale * inverse[i] for i in inside)
@@ -180,7 +180,7 @@ def plain_items(data: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]
 
 
 @given(st.integers(0, 30), st.booleans())
-def test_items_are_the_plain_sums(seed: int, alike: bool) -> None:
+def test_items_equals_the_plain_loops(seed: int, alike: bool) -> None:
     data = made_items(seed)
     if alike:
         data = data._replace(people=(np.arange(len(data.people)) % 20 > 0).astype(float))
@@ -194,8 +194,8 @@ def test_items_are_the_plain_sums(seed: int, alike: bool) -> None:
 
 @given(st.integers(0, 30), st.booleans())
 @settings(max_examples=20)
-def test_items_of_topics_like_these_vary_as_the_topics_do(seed: int, alike: bool) -> None:
-    """... and by no less than those of these items."""
+def test_the_variance_for_topics_like_these_is_that_between_topics(seed: int, alike: bool) -> None:
+    """... and at least that for these items."""
     data = made_items(seed)
     if alike:
         data = data._replace(people=np.ones(len(data.people)))
@@ -228,7 +228,7 @@ def test_items_of_topics_like_these_vary_as_the_topics_do(seed: int, alike: bool
 
 
 @given(seeds, populations)
-def test_runs_and_items_may_stand_in_any_order(seed: int, population: str) -> None:
+def test_the_order_of_runs_and_items_does_not_matter(seed: int, population: str) -> None:
     data = made_items(seed)
     generator = np.random.default_rng(seed)
     runs = generator.permutation(len(data.weights))
@@ -258,7 +258,7 @@ def test_items_in_another_unit_give_estimates_in_that_unit(
 
 @given(seeds, st.booleans(), populations)
 @settings(max_examples=30)
-def test_labels_may_begin_anywhere(seed: int, alike: bool, population: str) -> None:
+def test_labels_may_have_any_range(seed: int, alike: bool, population: str) -> None:
     """Labels from 2 to 5 are those from 0 to 1, three times as far apart, and 2 more for each."""
     data = made_items(seed)
     if alike:
@@ -268,7 +268,7 @@ def test_labels_may_begin_anywhere(seed: int, alike: bool, population: str) -> N
         data.weights, 2 + 3 * data.people, *data[2:], population=population, bounds=(2, 5)
     )
     more = 2 * data.weights.sum(axis=1)
-    if population == "these":  # topics of other sizes add to the spread of topics
+    if population == "these":  # with an offset, topics of different sizes vary more
         assert moved.covariance == pytest.approx(9 * found.covariance, **EXACT)
         assert moved.low == pytest.approx(more + 3 * found.low, **EXACT)
     assert moved.value == pytest.approx(more + 3 * found.value, **EXACT)
@@ -276,9 +276,9 @@ def test_labels_may_begin_anywhere(seed: int, alike: bool, population: str) -> N
 
 
 @given(seeds, st.booleans())
-def test_topics_like_these_are_never_known_better_than_these(seed: int, alike: bool) -> None:
+def test_intervals_for_topics_like_these_are_at_least_as_wide(seed: int, alike: bool) -> None:
     data, more = made_items(seed), made_topics(seed)
-    if alike:  # of which every topic then has the same share
+    if alike:  # so every topic has the same share
         data = data._replace(people=np.ones(len(data.people)))
         more = more._replace(people=np.ones(more.people.shape))
     for estimate in (partial(corrected.items, *data), partial(corrected.topics, *more)):
@@ -289,14 +289,14 @@ def test_topics_like_these_are_never_known_better_than_these(seed: int, alike: b
 
 
 @given(seeds)
-def test_what_a_judge_calls_its_grades_changes_nothing(seed: int) -> None:
+def test_the_values_of_a_judges_grades_do_not_matter(seed: int) -> None:
     data = made_items(seed)
     renamed = data._replace(judge=np.exp(data.judge) - 7)
     assert same(corrected.items(*renamed), corrected.items(*data))
 
 
 @given(seeds)
-def test_an_offset_moves_the_scores_alone(seed: int) -> None:
+def test_an_offset_only_shifts_the_scores(seed: int) -> None:
     data = made_items(seed)
     found, moved = corrected.items(*data), corrected.items(*data, offset=0.25)
     assert moved.value == pytest.approx(found.value + 0.25, **EXACT)
@@ -304,7 +304,7 @@ def test_an_offset_moves_the_scores_alone(seed: int) -> None:
     assert moved.covariance == pytest.approx(found.covariance, **EXACT)
 
 
-def test_a_judge_of_many_different_labels_is_taken_by_tenths() -> None:
+def test_many_different_labels_of_a_judge_are_binned_by_deciles() -> None:
     data = made_items(3)
     generator = np.random.default_rng(3)
     fine = data.people + generator.normal(0, 0.5, len(data.people))
@@ -319,8 +319,8 @@ def test_a_judge_of_many_different_labels_is_taken_by_tenths() -> None:
     assert corrected.items(*data._replace(judge=fine)).judge_weight > 0
 
 
-def test_judges_are_joined() -> None:
-    """Two with errors of their own are worth more than one; one that never varies, nothing."""
+def test_several_judges_are_combined() -> None:
+    """Two judges with independent errors help more than one; a constant one does not help."""
     generator = np.random.default_rng(4)
     count = 4000
     labels = (generator.random(count) < 0.4).astype(float)

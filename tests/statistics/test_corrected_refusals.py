@@ -1,4 +1,4 @@
-"""What would make an interval wrong without anybody seeing it is refused, with place and cure."""
+"""Input that would silently make an interval wrong is refused, with place and remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFIDENCE = generator.random(COUNT)
 
 
 def put(array: np.ndarray, place: int, value: float) -> np.ndarray:
-    """The array with this value at this place of its last axis."""
+    """A copy of the array with a value changed at a place of its last axis."""
     changed = np.array(array, dtype=float)
     changed[..., place] = value
     return changed
@@ -63,7 +63,7 @@ FEW = np.arange(COUNT) < 2
 ALL = {"drawn": np.full(COUNT, True), "pi": np.ones(COUNT)}
 
 REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
-    # what people label
+    # people's labels
     (of_items, {"people": put(LABELS, 2, np.nan)}, "item 3 was drawn.*label all"),
     (of_topics, {"people": put(SCORES, 4, np.nan)}, "topic 5 was drawn.*or wait"),
     (of_hmr, {"people": put(LABELS, 6, np.nan)}, "question 7 was drawn.*biases"),
@@ -76,7 +76,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (of_hmr, {"people": put(LABELS, 6, 0.5)}, "0.5 of answer 7 is neither 0 nor 1"),
     (of_hmr, {"people": np.stack([LABELS, LABELS])}, "one person's label"),
     (of_topics, {"people": SCORES[:1]}, "runs × topics"),
-    # what the judge labels
+    # the judge's labels
     (of_items, {"judge": put(JUDGE, 1, np.nan)}, "no label for item 2 .*every item"),
     (of_items, {"judge": put(np.stack([JUDGE, JUDGE]), 1, np.nan)}, r"item 2 \(2 missing"),
     (of_topics, {"judge": put(SCORES, 1, np.nan)}, "no label for topic 2"),
@@ -84,7 +84,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (of_items, {"judge": JUDGE[1:]}, "judge's labels have shape"),
     (of_hmr, {"judge": JUDGE[1:]}, "verdicts have shape"),
     (of_topics, {"judge": SCORES[0]}, "runs × topics"),
-    # how units were drawn
+    # the draw
     (of_items, {"pi": put(PI, 7, np.nan)}, "item 8 has no probability.*people chose"),
     (of_items, {"pi": put(PI, 7, 0)}, "item 8 counts.*pi is 0.*draw anew"),
     (of_items, {"pi": put(PI, 4, 0)}, "item 5 counts for a run or was drawn"),
@@ -101,7 +101,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (of_items, {"topic": TOPIC % 2}, "2 topics are too few: at least 3 .*draw and label more"),
     (of_items, {"topic": TOPIC * 0}, "1 topic is too few"),
     (of_items, {"topic": TOPIC % 2, **ALL, "population": "like these"}, "2 topics are too few"),
-    # what the measure is
+    # the measure
     (of_items, {"weights": 0 * WEIGHTS}, "all weights are 0"),
     (of_items, {"weights": WEIGHTS[0]}, "runs × items"),
     (of_items, {"weights": put(WEIGHTS, 2, np.nan)}, "nan at position 1, 3"),
@@ -110,7 +110,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (of_hmr, {"confidence": put(CONFIDENCE, 3, 1.5)}, "1.5 of answer 4 is not from 0 to 1"),
     (of_hmr, {"confidence": put(CONFIDENCE, 3, np.nan)}, "nan at position 4"),
     (of_hmr, {"confidence": SCORES}, "one run"),
-    # what is asked for
+    # settings
     *[
         (of, {"population": "all"}, "'these' or 'like these'")
         for of in (of_items, of_topics, of_hmr)
@@ -174,11 +174,11 @@ def test_refused(call: Callable[..., object], given: dict[str, Any], message: st
 
 
 @pytest.mark.parametrize("call", [of_items, of_topics, of_hmr, of_draw, of_next])
-def test_what_is_refused_is_so_for_what_was_changed(call: Callable[..., object]) -> None:
+def test_the_unchanged_arguments_are_accepted(call: Callable[..., object]) -> None:
     call()
 
 
-def test_an_item_of_no_weight_may_have_had_no_chance() -> None:
+def test_an_item_without_weight_may_have_probability_0() -> None:
     assert of_items(pi=put(PI, 3, 0)).labels == 20
 
 
@@ -197,7 +197,7 @@ def test_rogan_gladen_refuses(counts: tuple[int, ...], message: str) -> None:
         corrected.rogan_gladen(*counts)
 
 
-def test_few_wrong_answers_are_warned_of() -> None:
+def test_few_wrong_answers_give_a_warning() -> None:
     right = np.ones(COUNT)
     right[[2, 4, 5]] = 0
     with pytest.warns(UserWarning, match="only 2 of 20 drawn answers are wrong"):

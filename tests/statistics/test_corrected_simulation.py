@@ -1,4 +1,4 @@
-"""Do intervals hold what they promise? Draws from collections that people labelled in full.
+"""Coverage of the intervals, simulated by draws from collections that people labelled in full.
 
 Each cell is 300 seeded draws; a cell's coverage is the mean over its runs. Nominal is .95.
 """
@@ -23,7 +23,7 @@ from tests.statistics.trust_data import GOOD, POOR, Answers, Passages
 DRAWS = 300
 NOMINAL, SLACK = 0.95, 0.02
 LEAST = 0.88
-"""No run's own coverage is below this; 300 draws of .95 are below .91 once in a thousand runs."""
+"""The least coverage of any run. (With .95, 300 draws give less than .91 once in 1,000 runs.)"""
 OF_HMR = {20: 0.99, 60: 0.99, 100: 0.97}
 """Coverage of HMR by drawn questions in the specification, where a judge errs seldom: two whole
 disagreements that nobody has seen count, so that it is above nominal (and .47 without them)."""
@@ -31,7 +31,7 @@ disagreements that nobody has seen count, so that it is above nominal (and .47 w
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """Products this small take longer in threads that wait for each other."""
+    """Limit BLAS to one thread, which is faster for products this small."""
     with threadpool_limits(1):
         yield
 
@@ -47,7 +47,7 @@ def answers(shared_data: Path) -> Answers:
 
 
 class Cell:
-    """What became of the draws of one setting."""
+    """The results of the draws of one setting."""
 
     def __init__(self, truth: Floats) -> None:
         self.truth = truth
@@ -67,13 +67,13 @@ class Cell:
         self.human.append(float((found.human_only_high - found.human_only_low).mean()))
 
     def check(self, *, seldom: bool = False) -> None:
-        """Hold coverage to the nominal one; from below alone where the judge errs ``seldom``."""
+        """Check that coverage is nominal, or at least that if the judge errs ``seldom``."""
         assert len(self.inside) >= DRAWS
         by_run, by_pair = np.mean(self.inside, axis=0), np.mean(self.apart, axis=0)
         for found in (by_run.mean(), by_pair.mean()):
             assert NOMINAL - SLACK <= found <= (1.0 if seldom else NOMINAL + SLACK)
         assert by_run.min() >= LEAST
-        # A regression on few topics is off by little beside its spread.
+        # A regression on few topics has a bias that is small compared with its spread.
         off = np.abs(np.mean(self.values, axis=0) - self.truth)
         assert (off < 0.35 * np.std(self.values, axis=0)).all()
 
@@ -88,12 +88,12 @@ def test_ndcg_from_whole_topics(passages: Passages, judge: str, n: int) -> None:
     cell.check()
     if judge == GOOD:
         assert np.mean(cell.widths) < 0.97 * np.mean(cell.human)
-    else:  # a bad judge costs little
+    else:  # a bad judge does little harm
         assert np.mean(cell.widths) < 1.05 * np.mean(cell.human)
 
 
 @pytest.mark.parametrize("n", [5, 12])
-def test_whole_topics_where_the_judge_errs_seldom(n: int) -> None:
+def test_whole_topics_with_a_judge_that_seldom_errs(n: int) -> None:
     """Shares of six questions that are answered, as in EXAM-Cover: on most topics people and judge
     say the same."""
     rng = np.random.default_rng(3)
@@ -124,7 +124,7 @@ def test_precision_from_single_items(
     assert np.mean(cell.widths) < np.mean(cell.human)
 
 
-def test_ranks_and_tau_hold_the_truth_all_together(passages: Passages) -> None:
+def test_rank_sets_and_tau_bounds_are_jointly_valid(passages: Passages) -> None:
     truth, judge = passages.weights @ passages.labels, passages.weights @ passages.grades[GOOD]
     best, worst = 1 + (truth[:, None] < truth).sum(axis=1), (truth[:, None] <= truth).sum(axis=1)
     tau = corrected.tau_bounds(np.ones((len(truth), len(truth)), bool), truth, judge)[0]
@@ -168,8 +168,8 @@ def test_accuracy_from_single_answers(
 
 @pytest.mark.parametrize("share", [0.95, 0.98])
 @pytest.mark.parametrize("errs", [0.03, 0.5])
-def test_labels_that_are_nearly_all_alike(share: float, errs: float) -> None:
-    """Often all 60 drawn labels are 1: nobody may conclude that all others are."""
+def test_labels_that_are_nearly_all_equal(share: float, errs: float) -> None:
+    """Often all 60 drawn labels are 1, which does not mean that all others are."""
     generator = np.random.default_rng(9)
     labels = (generator.random(1500) < share).astype(float)
     judge = np.where(generator.random(1500) < errs, 1 - labels, labels)
@@ -195,7 +195,7 @@ def test_labels_that_are_nearly_all_alike(share: float, errs: float) -> None:
 
 @pytest.mark.parametrize("n", [20, 60, 100])
 def test_hmr_of_systems_at_an_exam(shared_data: Path, n: int) -> None:
-    """The judge errs anew every 10 draws: how well it fares hangs on which answers it misses."""
+    """The judge's errors change every 10 draws, as coverage depends on which answers it misses."""
     systems = [
         system for system in trust_data.exams(shared_data).values() if len(system.correct) >= 250
     ]
@@ -214,7 +214,7 @@ def test_hmr_of_systems_at_an_exam(shared_data: Path, n: int) -> None:
 
 
 def test_hmr_with_a_real_judge(answers: Answers) -> None:
-    """Confidences are made up; marks and the judge's errors are an annotator's."""
+    """Confidences are simulated; marks and the judge's errors are those of an annotator."""
     generator = np.random.default_rng(6)
     by_system = []
     for place, chosen in enumerate(answers.chosen):
@@ -226,7 +226,7 @@ def test_hmr_with_a_real_judge(answers: Answers) -> None:
 
 
 def _share_inside(p: Floats, c: Floats, judges: Floats, n: int, place: int) -> Floats:
-    """In how many draws each measure's interval holds the value; a row of judges for each draw."""
+    """The share of draws in which each measure's interval covers the value; one judge per draw."""
     plain = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
     truth = np.array([measure(p, c) for measure in plain])
     assert len(judges) == DRAWS

@@ -1,4 +1,4 @@
-"""Rank correlation: worked examples, other people's code, plain loops, and what must hold."""
+"""Rank correlation: worked examples, other packages, plain loops, and properties."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_ap_correlation_with_ties_is_that_of_urbano_and_marrero() -> None:
 
 
 @given(scores)
-def test_tau_and_rho_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
+def test_tau_and_rho_equal_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
     tau, rho = cor.kendall_tau(x, y), cor.spearman_rho(x, y)
     if len(set(x)) == 1 or len(set(y)) == 1:
@@ -71,7 +71,7 @@ def test_ap_correlation_is_the_mean_over_orders_of_ties(pairs: list[tuple[int, i
 
 
 def _plain_rbo(first: list[int], second: list[int], p: float) -> float:
-    """Webber et al., equation 32, word by word."""
+    """Webber et al., equation 32, literally."""
     short, long = sorted((first, second), key=len)
     s, n = len(short), len(long)
     x = [len(set(short[:d]) & set(long[:d])) for d in range(n + 1)]
@@ -81,7 +81,7 @@ def _plain_rbo(first: list[int], second: list[int], p: float) -> float:
 
 
 @given(st.permutations(range(8)), st.permutations(range(8)))
-def test_rbo_without_ties_is_the_plain_one(first: list[int], second: list[int]) -> None:
+def test_rbo_without_ties_equals_the_plain_one(first: list[int], second: list[int]) -> None:
     x, y = [-first.index(i) for i in range(8)], [-second.index(i) for i in range(8)]
     assert cor.rbo(x, y, 0.8) == pytest.approx(_plain_rbo(first, second, 0.8), abs=1e-12)
 
@@ -95,8 +95,8 @@ def test_rbo_is_bounded_symmetric_and_1_with_itself(pairs: list[tuple[int, int]]
 
 
 def _plain_ap(x: np.ndarray, y: np.ndarray, copies: np.ndarray) -> float:
-    """AP correlation of items that count several times, and never against their own copies: twice
-    the mean, over all that have something above them, of the share rightly there, less 1."""
+    """AP correlation of items with copies, which are not compared with each other: twice the mean
+    share of items correctly above, over all items with anything above them, minus 1."""
     total = counted = 0.0
     items = np.repeat(np.arange(len(x)), copies)
     for i in items:
@@ -118,7 +118,7 @@ def _plain_ap(x: np.ndarray, y: np.ndarray, copies: np.ndarray) -> float:
     st.lists(st.integers(0, 5), min_size=6, max_size=6),
     st.integers(1, 30),
 )
-def test_weighted_pairs_are_repeated_pairs(
+def test_weights_equal_repeated_pairs(
     pairs: list[tuple[int, int]], drawn: list[int], cells: int
 ) -> None:
     x, y = np.array(pairs, dtype=float).T
@@ -155,7 +155,7 @@ def _tables() -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]
     return first, second
 
 
-def test_the_three_settings_against_plain_loops() -> None:
+def test_the_three_settings_equal_plain_loops() -> None:
     first, second = _tables()
     found = cor.correlate(first, second, resamples=60, level=0.8, seed=4)
     x = np.array([list(row.values()) for row in first.values()])  # runs × topics
@@ -198,9 +198,9 @@ def test_the_three_settings_against_plain_loops() -> None:
     assert found.run_means[0].first == pytest.approx(x[0].mean())
 
 
-def test_scores_that_are_missing_leave_their_cells_alone() -> None:
-    """Means are over what a run has of the drawn topics, or of all where it has none of these; a
-    topic's coefficient is that of the runs that it has, undefined where these tie."""
+def test_missing_scores_only_remove_their_own_cells() -> None:
+    """A run's mean is over the drawn topics that it has, or over all of its topics if it has none.
+    A topic's coefficient is over the runs that have it, and undefined if these tie."""
     x = (
         np.array([[1, 2, np.nan, 4], [3, 3, 1, 0], [np.nan, 4, np.nan, np.nan], [2, np.nan, 4, 1]])
         / 4
@@ -248,20 +248,20 @@ def test_scores_that_are_missing_leave_their_cells_alone() -> None:
     assert [mean.topics for mean in report.run_means] == [3, 4, 1, 3]
 
 
-def test_tables_that_rank_alike_correlate_fully_in_every_resample() -> None:
+def test_tables_with_equal_rankings_correlate_fully_in_every_resample() -> None:
     first, _ = _tables()
     for power, expected in ((2, 1.0), (-1, -1.0)):
         second = {run: {t: v**power for t, v in row.items()} for run, row in first.items()}
         report = cor.correlate(first, second, resamples=200, seed=1)
         for row in report.rows:
             if row.setting == "runs" or (row.measure == "rbo" and power < 0):
-                continue  # means of powers may rank otherwise; an RBO is never negative
+                continue  # means of powers may rank differently; RBO is never negative
             assert row.interval is not None
             ends = (row.value, row.interval.low, row.interval.high)
             assert ends == pytest.approx((expected,) * 3, abs=1e-6), row
 
 
-def test_what_is_missing_is_reported_and_handled_as_asked() -> None:
+def test_missing_scores_are_reported_and_handled_as_requested() -> None:
     first, second = _tables()
     del first["r0"]
     second["r9"] = {"t0": 1.0}
@@ -327,8 +327,8 @@ def test_equal_runs_tie_in_spite_of_rounding() -> None:
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e80])
-def test_means_tie_by_their_distance_wherever_they_lie(unit: float) -> None:
-    """Neighbours are tied also where one would be rounded up and the other down."""
+def test_means_tie_by_their_distance_whatever_their_size(unit: float) -> None:
+    """Neighbours tie even if one would be rounded up and the other down."""
     for step in range(500):
         middle = (step + 0.5) / 1e12
         near = [float(np.nextafter(middle, end)) * unit for end in (0, middle, 1)]
@@ -337,7 +337,7 @@ def test_means_tie_by_their_distance_wherever_they_lie(unit: float) -> None:
         assert found.rows[0].value == 1
 
 
-def test_scores_that_rounding_parts_are_tied() -> None:
+def test_scores_that_differ_by_rounding_only_tie() -> None:
     x, y = [0.1 + 0.2, 0.3, 0.7], [0.5, 0.5, 0.9]
     assert x[0] != x[1]
     for coefficient in (cor.kendall_tau, cor.spearman_rho, cor.rbo):

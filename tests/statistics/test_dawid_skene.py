@@ -1,4 +1,4 @@
-"""People's labels of the same units put together, and how reliable each of them is."""
+"""Consensus of several people's labels, and the reliability of each person."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def simulated(seed, accuracies, items=400, categories=3, answered=1.0):
     return truth[kept], labels[kept]
 
 
-def test_it_finds_who_errs_and_beats_the_majority():
+def test_it_estimates_who_errs_and_beats_the_majority_vote():
     truth, labels = simulated(1, [0.95, 0.9, 0.5, 0.5, 0.5])
     found = dawid_skene(labels, 3)
     assert found.accuracy == pytest.approx([0.95, 0.9, 0.5, 0.5, 0.5], abs=0.06)
@@ -35,17 +35,17 @@ def test_it_finds_who_errs_and_beats_the_majority():
     assert found.people == 5
 
 
-def test_a_person_who_always_says_one_thing_tells_nothing():
+def test_a_person_who_always_gives_the_same_label_has_no_influence():
     _, labels = simulated(2, [0.85, 0.85, 0.85], categories=2)
     silent = np.hstack([labels, np.zeros((len(labels), 1), dtype=int)])
     with_, without = dawid_skene(silent, 2, smoothing=0.0), dawid_skene(labels, 2, smoothing=0.0)
     assert with_.posterior == pytest.approx(without.posterior, abs=1e-4)
 
 
-def test_the_estimate_by_hand_of_one_step():
+def test_one_iteration_by_hand():
     labels = np.array([[0, 0], [1, 1], [0, 1]] * 4)
     found = dawid_skene(labels, 2, smoothing=0.0, iterations=1)
-    # The start: 4 units of 0, 4 of 1, 4 of a half each. Person 1 says 0 of the third kind.
+    # The start: 4 units are 0, 4 are 1, and 4 are half each; person 1 gives these 0.
     first = np.array([[6 / 6, 0], [2 / 6, 4 / 6]])
     second = np.array([[4 / 6, 2 / 6], [0, 6 / 6]])
     assert found.prior == pytest.approx([0.5, 0.5])
@@ -60,7 +60,7 @@ def test_the_estimate_by_hand_of_one_step():
     st.integers(0, 10_000), st.integers(2, 5), st.integers(2, 4),
     st.floats(0.3, 1.0), st.sampled_from([0.0, 0.5, 2.0]),
 )  # fmt: skip
-def test_what_is_maximised_never_falls_and_order_means_nothing(
+def test_the_likelihood_never_decreases_and_the_order_does_not_matter(
     seed, people, categories, answered, smoothing
 ):
     rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def test_what_is_maximised_never_falls_and_order_means_nothing(
     assert other.accuracy == pytest.approx(found.accuracy[who], abs=1e-6)
 
 
-def test_people_who_agree_are_taken_at_their_word():
+def test_people_who_agree_are_believed():
     labels = np.repeat(np.arange(3), 10)[:, None].repeat(4, axis=1)
     found = dawid_skene(labels, 3)
     assert (found.labels == labels[:, 0]).all()
@@ -98,7 +98,7 @@ def test_people_who_agree_are_taken_at_their_word():
         (np.zeros(20, int), {}, "units × people"),
     ],
 )
-def test_what_cannot_be_estimated_is_said(labels, more, says):
+def test_invalid_input_is_refused(labels, more, says):
     with pytest.raises(ValueError, match=says):
         dawid_skene(labels, 2, **more)
 
@@ -110,8 +110,8 @@ SAID = (
 )
 
 
-def test_ten_steps_are_those_of_crowd_kit():
-    """crowd-kit 1.4.2, DawidSkene(n_iter=10), which smooths nothing and starts from the votes."""
+def test_ten_iterations_equal_those_of_crowd_kit():
+    """crowd-kit 1.4.2, DawidSkene(n_iter=10), which has no smoothing and starts from the votes."""
     labels = np.array(
         [[NO_LABEL if one == "-" else int(one) for one in row] for row in SAID.split()]
     )

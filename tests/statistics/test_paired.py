@@ -1,4 +1,4 @@
-"""Tests and intervals of verdicts before and after."""
+"""Tests and intervals for verdicts before and after a change."""
 
 from math import comb
 
@@ -12,7 +12,7 @@ from assay.statistics.paired import by_topic, look_level, mcnemar, paired_shares
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
-def test_mcnemar_is_the_binomial_summed_up(up, down):
+def test_mcnemar_equals_the_binomial_sum(up, down):
     n = up + down
     if not n:
         assert mcnemar(up, down) is None
@@ -23,13 +23,13 @@ def test_mcnemar_is_the_binomial_summed_up(up, down):
     assert mcnemar(up, down) == pytest.approx(stats.binomtest(up, n).pvalue)
 
 
-def test_mcnemar_of_a_textbook():
+def test_mcnemar_textbook_example():
     """Agresti, Categorical Data Analysis (2013), table 11.1: 86 and 150 moved."""
     assert mcnemar(86, 150) == pytest.approx(3.716e-05, rel=1e-3)
 
 
 @pytest.mark.parametrize(("share", "n"), [(0.0, 10), (0.3, 10), (1.0, 25), (0.5, 2)])
-def test_wilson_is_scipys(share, n):
+def test_wilson_equals_scipys(share, n):
     own = wilson(share, n)
     theirs = stats.binomtest(round(share * n), n).proportion_ci(method="wilson")
     assert (own.low, own.high) == pytest.approx((theirs.low, theirs.high))
@@ -59,7 +59,7 @@ def test_the_interval_of_paired_shares_covers():
         assert held / 600 > 0.92
 
 
-def test_topics_weigh_alike_whatever_they_hold():
+def test_topics_have_equal_weight_whatever_their_size():
     before, after = [0, 0, 0, 2], [1, 1, 1, 2]
     x, y, interval, p = by_topic(before, after, ["a", "a", "a", "b"], seed=1)
     assert (x, y) == (1.0, 1.5)
@@ -74,7 +74,7 @@ def test_topics_weigh_alike_whatever_they_hold():
         by_topic([1], [1, 2], ["a", "b"], seed=1)
 
 
-def test_the_levels_of_all_looks_add_up():
+def test_the_errors_of_all_looks_add_up_to_alpha():
     lost = sum(1 - look_level(look) for look in range(1, 100_000))
     assert lost == pytest.approx(0.05, rel=1e-4)
     assert lost < 0.05

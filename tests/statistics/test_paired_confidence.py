@@ -1,4 +1,4 @@
-"""Two runs' confidence measures on the same questions: plain loops and what must hold."""
+"""Paired comparison of confidence measures: plain loops and properties."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN = {
 
 
 @given(answers)
-def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
+def test_the_exact_test_and_the_bootstrap_equal_plain_loops(
     rows: list[tuple[float, int, float, int]],
 ) -> None:
     p, c, q, d = np.array(rows).T
@@ -65,11 +65,11 @@ def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
 
 
 def less(one: float | None, other: float | None) -> float | None:
-    """The difference, where both are defined."""
+    """The difference, or None if either value is undefined."""
     return None if one is None or other is None else one - other
 
 
-def test_random_swaps_come_near_all_of_them_and_rest_on_the_seed() -> None:
+def test_random_swaps_approximate_the_exact_test_and_depend_on_the_seed() -> None:
     generator = np.random.default_rng(2)
     p, q = generator.random((2, 12))
     c, d = generator.random((2, 12)) < 0.5
@@ -82,14 +82,14 @@ def test_random_swaps_come_near_all_of_them_and_rest_on_the_seed() -> None:
     assert exact["HMR"].interval != compare_confidence(p, c, q, d, seed=2)["HMR"].interval
 
 
-def test_a_run_does_not_differ_from_itself() -> None:
+def test_a_run_compared_with_itself() -> None:
     p, c = [0.3, 0.9, 0.5], [0, 1, 1]
     for result in compare_confidence(p, c, p, c, seed=1).values():
         assert (result.difference, result.p) == (0, 1)
         assert (result.interval.low, result.interval.high) == (0, 0)
 
 
-def test_one_question_says_nothing_of_others() -> None:
+def test_a_single_question_has_no_interval() -> None:
     for result in compare_confidence([0.9], [1], [0.2], [1], seed=1).values():
         assert (result.interval, result.p) == (None, 1)
 

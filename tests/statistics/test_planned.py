@@ -1,4 +1,4 @@
-"""What labels to come are expected to buy, against what they bought."""
+"""Forecasts of what future labels achieve, compared with what they achieved."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ RUNS, TOPICS, PER_TOPIC = 5, 40, 10
 
 
 def world(seed):
-    """Weights of runs on items in topics, chances that people say yes, and a judge's labels that
-    tell these chances apart."""
+    """Weights of runs for the items of topics, probabilities that people say yes, and a judge's
+    labels, one for each probability."""
     rng = np.random.default_rng(seed)
     items = TOPICS * PER_TOPIC
     topic = np.repeat(np.arange(TOPICS), PER_TOPIC)
@@ -23,7 +23,7 @@ def world(seed):
 
 
 @pytest.mark.parametrize("design", ["uniform", "leverage", "pairs"])
-def test_drawn_items_leave_the_width_that_was_expected(design):
+def test_the_width_after_drawing_items_is_as_expected(design):
     rng, weights, topic, judge, m = world(3)
     n = 120
     pi = corrected.draw(weights, n, design=design, seed=1).pi
@@ -43,8 +43,8 @@ def test_drawn_items_leave_the_width_that_was_expected(design):
 
 
 @pytest.mark.parametrize(("agreement", "n"), [(0.99, 30), (0.99, 120), (0.95, 30), (0.8, 30)])
-def test_few_drawn_items_of_a_good_judge_leave_the_width_that_was_expected(agreement, n):
-    """Disagreements that nobody has seen are foreseen, too: without them a third of the width."""
+def test_the_width_with_few_items_and_a_good_judge_is_as_expected(agreement, n):
+    """Unseen disagreements are forecast, too; without them the width would be a third."""
     rng, weights, topic, judge, _ = world(5)
     m = np.where(judge == 1, agreement, 1 - agreement)
     pi = corrected.draw(weights, n, seed=1).pi
@@ -62,7 +62,7 @@ def test_few_drawn_items_of_a_good_judge_leave_the_width_that_was_expected(agree
 
 @pytest.mark.parametrize(("items", "agreement"), [(1, 0.8), (1, 0.97), (5, 0.97)])
 @pytest.mark.parametrize("n", [5, 15])
-def test_few_topics_of_a_good_judge_leave_the_width_that_was_expected(items, agreement, n):
+def test_the_width_with_few_topics_and_a_good_judge_is_as_expected(items, agreement, n):
     rng = np.random.default_rng(9)
     topic = np.repeat(np.arange(TOPICS), items * RUNS)
     weights = np.tile(np.repeat(np.eye(RUNS), items, axis=1), TOPICS) / (TOPICS * items)
@@ -80,7 +80,7 @@ def test_few_topics_of_a_good_judge_leave_the_width_that_was_expected(items, agr
     assert planned.mean() == pytest.approx(np.mean(halves), rel=0.2)
 
 
-def test_whole_topics_leave_the_width_that_was_expected():
+def test_the_width_after_drawing_topics_is_as_expected():
     rng, weights, topic, _, m = world(4)
     n = 20
     covariance, df = corrected.topics_covariance(weights, m, topic, n)
@@ -92,13 +92,13 @@ def test_whole_topics_leave_the_width_that_was_expected():
         people = (rng.random(len(m)) < m).astype(float)
         by_topic = TOPICS * (weights[:, None, :] * in_topic) @ people
         drawn = corrected.draw_topics(TOPICS, n, seed)
-        # The judge as calibrated: what is expected of the items.
+        # The calibrated judge: the expected labels of the items.
         found = corrected.topics(np.where(drawn, by_topic, np.nan), expectation, drawn)
         halves.append((found.high - found.low) / 2)
     assert np.mean(halves, axis=0) == pytest.approx(planned, rel=0.12)
 
 
-def test_pairs_are_settled_as_often_as_expected():
+def test_as_many_pairs_are_decided_as_expected():
     value = np.array([0.5, 0.55, 0.7])
     covariance, df = np.diag([0.001, 0.001, 0.001]), np.full(3, 1e6)
     found = corrected.expected(value, covariance, df, level=0.95, deciding=0.95)
@@ -111,7 +111,7 @@ def test_pairs_are_settled_as_often_as_expected():
     assert found.decided == pytest.approx(settled / 20_000, abs=0.02)
 
 
-def test_what_is_known_in_full_settles_all_that_differ():
+def test_with_known_scores_all_runs_that_differ_are_decided():
     weights = np.eye(3)
     covariance, df = corrected.items_covariance(weights, np.full(3, 0.5), np.ones(3))
     found = corrected.expected([0.1, 0.2, 0.2], covariance, df, level=0.95, deciding=0.95)
@@ -119,7 +119,7 @@ def test_what_is_known_in_full_settles_all_that_differ():
     assert not found.half.any()
 
 
-def test_a_higher_level_settles_less():
+def test_a_higher_level_decides_fewer_pairs():
     value, covariance, df = [0.5, 0.6], np.diag([0.001, 0.001]), np.full(2, 30.0)
     one = corrected.expected(value, covariance, df, level=0.95, deciding=0.95)
     looks = corrected.expected(value, covariance, df, level=0.95, deciding=0.99)
@@ -136,6 +136,6 @@ def test_a_higher_level_settles_less():
         lambda: corrected.items_covariance(np.eye(2), [0.5, np.nan], [1.0, 1.0]),
     ],
 )
-def test_what_does_not_fit_is_refused(call):
+def test_shapes_that_do_not_fit_are_refused(call):
     with pytest.raises(ValueError, match=r"."):
         call()

@@ -1,4 +1,4 @@
-"""Topic set size design: worked values, simulation, and what must hold."""
+"""Topic set size design: worked values, simulation, and properties."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.statistics.samplesize import Variance
 SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
 
 
-def test_the_worked_values() -> None:
+def test_worked_values() -> None:
     variance = size.residual_variance(SCORES)
     assert variance.value == pytest.approx(0.00616667, abs=5e-9)
     assert variance.degrees == 8
@@ -32,7 +32,7 @@ def test_the_residual_variance_of_two_runs_is_half_that_of_their_differences() -
     assert variance == Variance(pytest.approx((x - y).var(ddof=1) / 2), 19)
 
 
-def test_pooling_weighs_by_degrees_of_freedom() -> None:
+def test_variances_are_pooled_by_degrees_of_freedom() -> None:
     assert size.pooled_variance([Variance(0.1, 10), Variance(0.4, 30)]) == Variance(
         pytest.approx(0.325), 40
     )
@@ -62,7 +62,7 @@ def test_power_against_simulation() -> None:
     st.floats(0.001, 0.5),
     st.integers(2, 50),
 )
-def test_a_design_gives_the_smallest_number_that_is_enough(
+def test_a_design_gives_the_smallest_sufficient_number(
     alpha: float, beta: float, mind: float, variance: float, runs: int
 ) -> None:
     n = size.paired_t_topics(alpha, beta, mind, variance)
@@ -93,7 +93,7 @@ def test_extremes_are_finite() -> None:
         assert size.paired_t_topics(0.05, 0.2, mind, variance) == 2
         assert size.anova_topics(0.05, 0.2, mind, variance, 2) == 2
         assert size.interval_topics(0.05, mind, variance) == 2
-    units = [1e-140, 1.0, 1e150]  # of which the squares are numbers, but not those of the squares
+    units = [1e-140, 1.0, 1e150]  # their squares are finite and not 0, but not the squares of those
     sizes = {size.paired_t_topics(0.05, 0.2, 0.1 * unit, 0.05 * unit * unit) for unit in units}
     assert len(sizes) == 1
 

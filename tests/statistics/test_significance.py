@@ -1,4 +1,4 @@
-"""Tests of differences: worked example, scipy, plain loops, and what must hold."""
+"""Significance tests: a worked example, scipy, plain loops, and properties."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pairs = st.lists(st.tuples(grades, grades), min_size=2, max_size=9)
 
 
 def t_and_p(x, y) -> tuple[float, float]:
-    """Those of one pair of runs; NaN where all differences are equal."""
+    """t and p of one pair of runs; NaN if all differences are equal."""
     first, second = np.asarray(x, float), np.asarray(y, float)
     t, p = sig.t_columns((first - second)[:, None], sig.pair_sizes(first, second)[:, None])
     return float(t[0]), float(p[0])
@@ -40,7 +40,7 @@ def test_randomised_tukey_over_all_7776_permutations() -> None:
     assert (found.p.diagonal() == 1).all()
 
 
-def test_random_permutations_come_near_the_exact_ones() -> None:
+def test_random_permutations_approximate_the_exact_test() -> None:
     found = tukey.randomised_tukey(SCORES, permutations=50_000, seed=1, exact_limit=0)
     assert not found.exact
     for pair, p in WORKED.items():
@@ -66,7 +66,7 @@ NEAR_TIES = [
 
 
 def test_ties_that_rounding_hides_are_counted() -> None:
-    for x, y in NEAR_TIES:  # the sums of differences of all deals are −1, 0 or 1 of the last digit
+    for x, y in NEAR_TIES:  # all permutations have sums of −1, 0 or 1 in the last digit
         assert sig.randomisation_test(x, y, seed=1) == 1
         assert tukey.randomised_tukey(np.column_stack([x, y]), seed=1).p[0, 1] == 1
 
@@ -76,10 +76,10 @@ def test_ties_that_rounding_hides_are_counted() -> None:
     st.sampled_from([0, 1, 10_000]),
     st.lists(st.tuples(st.integers(0, 10_000_000), st.integers(-3, 3)), min_size=2, max_size=7),
 )
-def test_p_of_near_equal_runs_is_that_of_exact_arithmetic(
+def test_p_of_nearly_equal_runs_equals_that_of_exact_arithmetic(
     decimals: int, shift: int, topics: list[tuple[int, int]]
 ) -> None:
-    """Scores that differ in the last digit, against enumeration in whole numbers."""
+    """Scores that differ in the last digit, compared with enumeration in integers."""
     unit = 10**decimals
     x = [shift * unit + value % unit for value, _ in topics]
     y = [one + change for one, (_, change) in zip(x, topics, strict=True)]
@@ -135,7 +135,7 @@ def test_the_exact_randomisation_test_is_the_limit_of_the_random_one() -> None:
 
 
 @given(pairs)
-def test_the_t_test_is_that_of_scipy(scores: list[tuple[float, float]]) -> None:
+def test_the_t_test_equals_scipys(scores: list[tuple[float, float]]) -> None:
     x, y = np.array(scores).T
     t, p = t_and_p(x, y)
     if len(set(x - y)) == 1:
@@ -147,7 +147,7 @@ def test_the_t_test_is_that_of_scipy(scores: list[tuple[float, float]]) -> None:
     assert p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-def test_runs_that_are_equal_or_shifted_have_no_t() -> None:
+def test_equal_or_shifted_runs_have_no_t() -> None:
     x = np.array([0.1, 0.7, 0.3])
     for shift in (0, 0.1):
         assert np.isnan(t_and_p(x + shift, x)).all()
@@ -231,7 +231,7 @@ def test_a_whole_comparison_of_the_worked_example() -> None:
     assert best.paired_effect == pytest.approx(apart.mean() / apart.std(ddof=1))
 
 
-def test_where_less_is_better_the_run_with_the_least_is_first() -> None:
+def test_if_lower_is_better_the_run_with_the_lowest_mean_is_first() -> None:
     more = compare_runs(SCORES, ["one", "two", "three"], seed=1)
     less = compare_runs(SCORES, ["one", "two", "three"], seed=1, lower_is_better=True)
     assert list(less.means) == list(more.means)[::-1]
@@ -263,7 +263,7 @@ def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
         assert bool(shared) == (pair.p_adjusted >= 0.05)  # type: ignore[operator]
 
 
-def test_the_bootstrap_test_is_the_plain_one() -> None:
+def test_the_bootstrap_test_equals_the_plain_one() -> None:
     matrix = np.random.default_rng(6).random((9, 3))
     differences = matrix[:, :2] - matrix[:, 2:]
     sizes = sig.pair_sizes(matrix[:, :2], matrix[:, 2:])
@@ -279,7 +279,7 @@ def test_the_bootstrap_test_is_the_plain_one() -> None:
 
 
 def _exact_t(values: list[int]) -> tuple[Fraction, bool]:
-    """Return t² / (n − 1) and whether it is infinite; 0 where the sum is 0."""
+    """t² / (n − 1), and whether it is infinite; 0 if the sum is 0."""
     total, squares = sum(values), sum(value * value for value in values)
     if not total:
         return Fraction(0), False
@@ -288,7 +288,7 @@ def _exact_t(values: list[int]) -> tuple[Fraction, bool]:
 
 
 def _counts_as_extreme(differences: list[int], drawn: list[int]) -> bool:
-    """Whether a resample of places has at least the t of the data, in whole numbers."""
+    """Whether a resample (of indices) has at least the t of the data, in integer arithmetic."""
     n, total = len(differences), sum(differences)
     observed, _ = _exact_t(differences)
     found, infinite = _exact_t([n * differences[place] - total for place in drawn])
@@ -300,7 +300,7 @@ def _counts_as_extreme(differences: list[int], drawn: list[int]) -> bool:
     st.lists(st.tuples(st.integers(0, 12), st.integers(-4, 4)), min_size=2, max_size=8),
     st.sampled_from([0, 1000]),
 )
-def test_the_bootstrap_test_is_that_of_exact_arithmetic_in_any_unit(
+def test_the_bootstrap_test_equals_that_of_exact_arithmetic_in_any_unit(
     topics: list[tuple[int, int]], shift: int
 ) -> None:
     y = [shift + value for value, _ in topics]
@@ -325,7 +325,7 @@ def test_the_bootstrap_test_is_that_of_exact_arithmetic_in_any_unit(
 @pytest.mark.parametrize(
     "differences", [[2, 1, 2, 3], [1, -1], [3, 3, 1], [4, 3, 3, 4, 1], [0, 0, 2, -1, 4]]
 )
-def test_the_bootstrap_test_comes_near_all_resamples(differences: list[int]) -> None:
+def test_the_bootstrap_test_approximates_that_of_all_resamples(differences: list[int]) -> None:
     n = len(differences)
     extreme = [
         _counts_as_extreme(differences, list(drawn)) for drawn in product(range(n), repeat=n)
@@ -337,7 +337,7 @@ def test_the_bootstrap_test_comes_near_all_resamples(differences: list[int]) -> 
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e-310])
-def test_tiny_scores_are_tested_as_others_are(unit: float) -> None:
+def test_tiny_scores_give_the_same_p_values(unit: float) -> None:
     x, y = np.array([1, 3, 5, 2]), np.array([2, 1, 1, 1])
     assert t_and_p(x * unit, y * unit) == pytest.approx(t_and_p(x, y))
     pair = np.stack([x, y], axis=1)
@@ -351,7 +351,7 @@ def test_tiny_scores_are_tested_as_others_are(unit: float) -> None:
         assert found.paired_effect == pytest.approx(known.paired_effect)
 
 
-def test_a_tangle_of_pairs_has_no_letters_but_everything_else(
+def test_with_too_many_groups_only_the_letters_are_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(letters, "_MOST_GROUPS", 1)

@@ -1,4 +1,4 @@
-"""One-sided paired tests against a baseline, and the loss that they can see."""
+"""One-sided paired tests against a baseline, and the loss that they can detect."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_golden_detectable_losses_g12(n: int, spread: float, alpha: float, loss:
     st.lists(st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.3, 1.0]), min_size=1, max_size=9),
     st.booleans(),
 )
-def test_the_exact_p_is_that_of_all_flips(d: list[float], upper: bool):
+def test_the_exact_p_equals_that_of_all_flips(d: list[float], upper: bool):
     sums = [sum(s * x for s, x in zip(signs, d, strict=True)) for signs in
             product((1, -1), repeat=len(d))]  # fmt: skip
     own = sum(d)
@@ -59,17 +59,17 @@ def test_the_exact_p_is_that_of_all_flips(d: list[float], upper: bool):
     assert sign_flip_p(d, upper=upper) == many / len(sums)
 
 
-def test_turns_of_a_session_flip_together():
+def test_the_turns_of_a_session_flip_together():
     d = [-0.5, -0.5, -0.5, 0.0, 0.1]
     assert sign_flip_p(d, ["a", "a", "a", "b", "c"]) == sign_flip_p([-1.5, 0.0, 0.1])
     apart, together = session_interval(d), session_interval(d, ["a", "a", "a", "b", "c"])
     assert apart is not None
     assert together is not None
     assert together.high - together.low > apart.high - apart.low
-    assert session_interval(d, ["a"] * len(d)) is None  # one session says nothing of others
+    assert session_interval(d, ["a"] * len(d)) is None  # a single session has no interval
 
 
-def test_many_questions_are_flipped_at_random_and_count_the_observed_one():
+def test_random_flips_of_many_questions_include_the_observed_one():
     d = np.linspace(-1, -0.1, 40)
     assert sign_flip_p(d, permutations=999) == 1 / 1000
     assert sign_flip_p(-d, permutations=999) == 1.0
@@ -77,7 +77,7 @@ def test_many_questions_are_flipped_at_random_and_count_the_observed_one():
 
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.5, 0.9]), st.booleans(), st.booleans()),
                 min_size=2, max_size=7))  # fmt: skip
-def test_one_sided_swaps_of_answers_are_all_swaps(rows: list[tuple[float, bool, bool]]):
+def test_the_one_sided_p_counts_all_swaps(rows: list[tuple[float, bool, bool]]):
     p = [row[0] for row in rows]
     first, second = ([float(row[k]) for row in rows] for k in (1, 2))
     found = compare_confidence(p, first, p, second, measures=["HMR"], resamples=10, seed=0)["HMR"]
@@ -97,13 +97,13 @@ def test_the_jackknife_of_a_mean_is_its_standard_deviation():
     )
 
 
-def test_nothing_is_detectable_where_nothing_varies():
+def test_nothing_is_detectable_if_nothing_varies():
     assert detectable_loss(0.0, 50, 0.05) is None
     assert detectable_loss(0.3, 1, 0.05) is None
     assert questions_needed(0.3, 0.0, 0.05) is None
 
 
-def test_questions_needed_see_the_loss():
+def test_the_questions_needed_detect_the_loss():
     n = questions_needed(0.3, 0.05, 0.05)
     assert n is not None
     fewer, enough = detectable_loss(0.3, n - 1, 0.05), detectable_loss(0.3, n, 0.05)

@@ -1,4 +1,4 @@
-"""Real labels by people, and judges of them, as arrays for simulated draws.
+"""Real labels by people and judges, as arrays for simulated draws.
 
 The collections hold labels, but no runs: these are made here from the real labels, with a seed.
 """
@@ -17,7 +17,7 @@ from assay.measures.arrays import Floats
 from assay.statistics.corrected.estimates import Estimates, half_widths
 
 GOOD, POOR = "willia-umbrela1", "NISTRetrieval-instruct0"
-"""Judges of LLMJudge whose κ on four grades is .29 and .19."""
+"""Two judges of LLMJudge, with a κ of .29 and .19 on four grades."""
 
 RUNS, DEPTH = 24, 10
 
@@ -38,7 +38,7 @@ class Passages(NamedTuple):
 
 
 def _grades(path: Path) -> dict[str, dict[str, int]]:
-    """The grades of a file by topic, 5 taken for 3."""
+    """The grades of a file by topic; grade 5 counts as 3."""
     found: dict[str, dict[str, int]] = {}
     for topic, docs in read_qrels(path).value.grades.items():
         found[topic] = {doc: min(max(grade, 0), 3) for doc, grade in docs.items()}
@@ -46,7 +46,7 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
 
 
 def passages(shared: Path) -> Passages:
-    """Runs rank by people's grade, another judge's and noise, each with a share of its own."""
+    """Runs that rank by people's grades, another judge's grades and noise, in different shares."""
     folder = shared / "data" / "llmjudge"
     people = _grades(folder / "llmjudge_test_qrel_idx.txt")
     judges = {name: _grades(folder / "scores" / f"{name}.txt") for name in (GOOD, POOR)}
@@ -103,7 +103,7 @@ class Answers(NamedTuple):
 
 
 def answers(shared: Path) -> Answers:
-    """The first annotator is the judge: people's labels settle what annotators disagree on."""
+    """The first annotator is the judge; people's labels are those after resolving disagreements."""
     with (shared / "data" / "openqa" / "NQ301_human.tsv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
     question = np.unique([int(row["id"]) for row in rows], return_inverse=True)[1]
@@ -130,7 +130,7 @@ class Marks(NamedTuple):
 
 
 def exams(shared: Path) -> dict[str, Marks]:
-    """20 systems on 300 exam questions; the judge's errors are made up: 2 % and 5 %."""
+    """20 systems on 300 exam questions, with simulated errors of the judge: 2 % and 5 %."""
     with (shared / "data" / "confidence" / "gastro.csv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     names = [name.removesuffix("_confidence") for name in rows[0] if name.endswith("_confidence")]

@@ -1,4 +1,4 @@
-"""Small made-up inputs of the corrected scores, and what compares their outcomes."""
+"""Small made-up input for corrected scores, and a comparison of results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def made_items(seed: int) -> Items:
 
 
 def same(one: Estimates, other: Estimates, order: np.ndarray | None = None) -> bool:
-    """Whether all numbers are the same, the other's runs taken in this order."""
+    """Whether two estimates are equal, with the other's runs in this ``order``."""
     for field in dataclasses.fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if order is not None and field.name == "covariance":
