@@ -208,8 +208,8 @@ def test_letters_of_many_groups() -> None:
     means = np.arange(30.0)
     found = letters.compact_letters(means, ~np.eye(30, dtype=bool))
     assert [found[29], found[4], found[3], found[0]] == [("a",), ("z",), ("aa",), ("ad",)]
-    assert letters.joined([("a", "b"), ("b",)]) == ["ab", "b"]
-    assert letters.joined([("a", "b"), ("ab",), ("z", "aa")]) == ["a,b", "ab", "z,aa"]
+    assert letters.letters_text([("a", "b"), ("b",)]) == ["ab", "b"]
+    assert letters.letters_text([("a", "b"), ("ab",), ("z", "aa")]) == ["a,b", "ab", "z,aa"]
 
 
 def test_a_whole_comparison_of_the_worked_example() -> None:

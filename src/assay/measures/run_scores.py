@@ -121,20 +121,20 @@ def run_scores(
     measures = tuple(measures)
     if ideal == "run":
         total = len(judged.topics)
-        parts = [hits.of_lists(n * total, (n + 1) * total) for n in range(len(unjudged))]
+        by_run = [hits.of_lists(n * total, (n + 1) * total) for n in range(len(unjudged))]
         return [
-            one
-            for part, extra in zip(parts, unjudged, strict=True)
-            for one in run_scores(part, judged.with_ideals(part), measures, [extra])
+            scores
+            for own, extra in zip(by_run, unjudged, strict=True)
+            for scores in run_scores(own, judged.with_ideals(own), measures, [extra])
         ]
-    scores = score_hits(hits, judged, measures)
+    by_measure = score_hits(hits, judged, measures)
     shown = hits.shown.reshape(-1, len(judged.topics))
     answered = shown > 0
     found = hits.relevant(RELEVANT).count().reshape(shown.shape)
     return [
         RunScores(
             topics=judged.topics,
-            values={measure: table[number] for measure, table in scores.items()},
+            values={measure: table[number] for measure, table in by_measure.items()},
             answered=answered[number],
             shown=shown[number],
             found=found[number],
@@ -184,15 +184,15 @@ def run_hits(
         hits = _untied_hits(rankings, lists, scores, shown, judged)
         if hits is not None:
             return hits
-    found = chain.from_iterable(
-        map(places.get, documents, repeat(_UNJUDGED))
-        for places, documents in zip(judged.rows_by_document, rankings, strict=True)
+    judgement_rows = chain.from_iterable(
+        map(by_document.get, documents, repeat(_UNJUDGED))
+        for by_document, documents in zip(judged.rows_by_document, rankings, strict=True)
     )
-    rows = np.fromiter(found, np.int64, len(lists))
+    rows = np.fromiter(judgement_rows, np.int64, len(lists))
 
-    def descending(some: Integers) -> Integers:
+    def descending(positions: Integers) -> Integers:
         documents = list(chain.from_iterable(rankings))
-        ids = [documents[row] for row in some.tolist()]
+        ids = [documents[position] for position in positions.tolist()]
         return np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True))
 
     order = rank_order(lists, scores, descending, ties)

@@ -145,8 +145,8 @@ def agree(
     intervals: dict[str, Interval | None] = {}
     if topics is not None and count > 1:
         drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
-        found = _coefficients(pairs, thresholds, drawn)
-        intervals = {name: percentile_interval(values, level, count) for name, values in found}
+        resampled = _coefficients(pairs, thresholds, drawn)
+        intervals = {name: percentile_interval(values, level, count) for name, values in resampled}
     estimates = {
         name: Estimate(value, None if value is None else intervals.get(name))
         for name, value in ((name, defined(point[0])) for name, point in points)
@@ -175,7 +175,7 @@ def cohen_kappa(
     one, other = places[: len(a)], places[len(a) :]
     rows, columns = (np.bincount(labels, minlength=len(values)) for labels in (one, other))
     apart = one != other
-    found = kappas(
+    kappa = kappas(
         rows[None].astype(np.float64),
         columns[None].astype(np.float64),
         np.ones((1, int(apart.sum()))),
@@ -183,7 +183,7 @@ def cohen_kappa(
         values,
         weights,
     )
-    return defined(found[0])
+    return defined(kappa[0])
 
 
 def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> float | None:
@@ -220,8 +220,8 @@ def alpha_estimate(
     if value is None or count < MIN_TOPICS:
         return Estimate(value, None)
     drawn = np.concatenate(list(topic_counts(count, _RESAMPLES, 0)))
-    some = blocks(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))
-    resampled = np.concatenate(list(map(alpha_of, some)))
+    weight_blocks = blocks(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))
+    resampled = np.concatenate(list(map(alpha_of, weight_blocks)))
     return Estimate(value, percentile_interval(resampled, 0.95, count))
 
 
@@ -238,9 +238,10 @@ def _coefficients(
     pairs: LabelPairs, thresholds: Mapping[str, np.intp], weights: Floats
 ) -> Iterator[tuple[str, Floats]]:
     """Yield the name of each coefficient, and its value in every resample."""
-    found = [pairs.coefficients(one) for one in blocks(weights, _CELLS_AT_ONCE // pairs.widest)]
-    for name in found[0]:
-        yield name, np.concatenate([one[name] for one in found])
+    weight_blocks = blocks(weights, _CELLS_AT_ONCE // pairs.widest)
+    by_block = list(map(pairs.coefficients, weight_blocks))
+    for name in by_block[0]:
+        yield name, np.concatenate([values[name] for values in by_block])
     names, places = list(thresholds), np.array(list(thresholds.values()), dtype=np.int64)
     at_once = max(1, _CELLS_AT_ONCE // len(weights))
     for start in range(0, len(names), at_once):

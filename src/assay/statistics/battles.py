@@ -72,26 +72,27 @@ def win_rates(
     ``lacking``: the numbers of battles without a verdict, B × P, which both runs lose, or, with
     ``won``, both win; by default these do not count.
     """
-    wins, ties, losses = (counts[:, one] for one in range(3))
+    wins, ties, losses = np.moveaxis(counts, 1, 0)
     n = wins + ties + losses
     if lacking is not None:
         n = n + lacking
         if won:  # each run's rate is computed by itself, so both may win
             wins, losses = wins + lacking, losses + lacking
-    places = np.arange(len(battles.first))
-    shape = (len(places), battles.runs)
-    own, other = (
-        csr_array((np.ones(len(places)), (places, runs)), shape)
+    pairs = np.arange(len(battles.first))
+    shape = (len(pairs), battles.runs)
+    first, second = (
+        csr_array((np.ones(len(pairs)), (pairs, runs)), shape)
         for runs in (battles.first, battles.second)
     )
     if how == "half":
-        points, of = (wins + ties / 2) @ own + (losses + ties / 2) @ other, n @ own + n @ other
+        points = (wins + ties / 2) @ first + (losses + ties / 2) @ second
+        total = n @ first + n @ second
     else:
         met = n > 0
         share = np.divide(1.0, n, out=np.zeros_like(n), where=met)
-        points = (wins * share) @ own + (losses * share) @ other
-        of = met.astype(np.float64) @ (own + other)
-    return np.asarray(np.divide(points, of, out=np.full_like(points, np.nan), where=of > 0))
+        points = (wins * share) @ first + (losses * share) @ second
+        total = met.astype(np.float64) @ (first + second)
+    return np.asarray(np.divide(points, total, out=np.full_like(points, np.nan), where=total > 0))
 
 
 @dataclass(frozen=True, eq=False)

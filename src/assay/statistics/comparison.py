@@ -182,20 +182,17 @@ def compare_confidences(
     seed: int,
     exact_limit: int = EXACT_LIMIT,
 ) -> Comparison:
-    """Compare every run with every other by a measure of their confidence over all topics.
+    """Compare every run with every other by a confidence measure over all topics.
 
-    Every pair by the randomisation test of :func:`assay.statistics.confidence.compare_confidence`,
-    which swaps two runs' answers topic by topic, then Holm's correction over all pairs. Runs for
-    which the measure is undefined (AUROC, where all answers are right, or all wrong) are left out.
+    Each pair is tested by :func:`assay.statistics.confidence.compare_confidence`, which swaps the
+    answers of two runs topic by topic, with Holm's correction over all pairs. Runs for which the
+    measure is undefined (AUROC, if all answers are right, or all wrong) are left out.
 
     ``confidences``: 0 to 1, n topics × m runs. ``correct``: whether the answers are correct, n × m.
-    ``runs``: the m names of the columns. ``measure``: a name among
-    :data:`assay.measures.confidence.MEASURES`. ``alpha``: the level of the letters and the top
-    group. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over topics.
-    ``permutations``: of the tests where they are not exact. ``seed``: of all random draws.
-    ``exact_limit``: up to how many permutations are all gone through. Raises ValueError if the
-    data are not n × m for at least 2 topics and 2 runs, the names do not fit or repeat, the measure
-    is defined for fewer than 2 runs, or a setting is out of range.
+    ``measure``: a name among :data:`assay.measures.confidence.MEASURES`. For the others see
+    :func:`compare_runs`. Raises ValueError if the data are not n × m for at least 2 topics and 2
+    runs, the names do not fit or repeat, the measure is defined for fewer than 2 runs, or a setting
+    is out of range.
     """
     p, c = score_matrix(confidences), score_matrix(correct)
     topics, m = p.shape
@@ -204,8 +201,8 @@ def compare_confidences(
     _check_names(runs, m)
     probability(alpha, "alpha")
     sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
-    plain = [confidence_measure(measure, p[:, i], c[:, i]) for i in range(m)]
-    values = sign * np.array([np.nan if value is None else value for value in plain])
+    by_run = [confidence_measure(measure, p[:, i], c[:, i]) for i in range(m)]
+    values = sign * np.array([np.nan if value is None else value for value in by_run])
     order = np.argsort(-values, kind="stable")[: int(np.isfinite(values).sum())]
     m = len(order)
     if m < 2:
@@ -214,7 +211,7 @@ def compare_confidences(
             "all wrong"
         )
     names = [str(runs[i]) for i in order]
-    found = paired_differences(
+    pairs = paired_differences(
         p[:, order],
         c[:, order] > 0,
         measure,
@@ -226,12 +223,12 @@ def compare_confidences(
         exact_limit=exact_limit,
     )
     columns = [
-        (one.difference, one.interval, one.p, p_adjusted, None, None)
-        for one, p_adjusted in zip(found, holm([one.p for one in found]), strict=True)
-        if one.difference is not None
+        (pair.difference, pair.interval, pair.p, p_adjusted, None, None)
+        for pair, p_adjusted in zip(pairs, holm([pair.p for pair in pairs]), strict=True)
+        if pair.difference is not None
     ]
     means = dict(zip(names, (sign * values[order]).tolist(), strict=True))
-    exact, used = found[0].exact, found[0].permutations
+    exact, used = pairs[0].exact, pairs[0].permutations
     tested = _TestUsed("randomisation", alpha, topics, None, exact, used)
     return _compared(means, sign, columns, tested)
 

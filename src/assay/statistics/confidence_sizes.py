@@ -107,7 +107,7 @@ class Simulation:
             raise ValueError("there is no pilot to simulate from")
         whole_number(draws, "draws", 100)
         whole_number(seed, "seed", 0)
-        self._pilots = [(one, MeasuredDraws(one.p, one.c, measure)) for one in pilots]
+        self._pilots = [(pilot, MeasuredDraws(pilot.p, pilot.c, measure)) for pilot in pilots]
         self._draws, self._seed = draws, seed
         self._values: dict[int, list[Floats]] = {}
 
@@ -115,7 +115,7 @@ class Simulation:
         """The values of each pilot: draws × runs."""
         if questions not in self._values:
             generator = np.random.default_rng([self._seed, questions])
-            found = []
+            by_pilot = []
             for pilot, measured in self._pilots:
                 n = len(pilot.p)
                 rows = max(1, _CELLS_AT_ONCE // n)
@@ -126,8 +126,8 @@ class Simulation:
                     for start in range(0, self._draws, rows)
                 )
                 values = [measured.values(counts, questions) for counts in drawn]
-                found.append(np.concatenate(values))
-            self._values[questions] = found
+                by_pilot.append(np.concatenate(values))
+            self._values[questions] = by_pilot
         return self._values[questions]
 
     def forecast(self, questions: int, alpha: float, differences: Sequence[float]) -> Forecast:

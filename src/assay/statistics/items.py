@@ -81,11 +81,11 @@ class ItemBoard:
         self._place = {topic: place for place, topic in enumerate(topics)}
         scores = np.asarray(official, dtype=np.float64)
         self._known = np.flatnonzero(~np.isnan(scores))
-        self._means = np.array([_mean(one.values) for one in topics.values()])
-        self._counts = np.array([one.counts for one in topics.values()])
-        self._certain = all(one.certain for one in topics.values())
+        self._means = np.array([_mean(items.values) for items in topics.values()])
+        self._counts = np.array([items.counts for items in topics.values()])
+        self._certain = all(items.certain for items in topics.values())
         self._pairs = np.triu_indices(len(self._known), 1)
-        first, second = (scores[self._known[one]] for one in self._pairs)
+        first, second = (scores[self._known[runs]] for runs in self._pairs)
         self._order = np.sign(first - second)
         # The first row is the original topics. A single topic is not resampled.
         draws = topic_counts(len(topics), _RESAMPLES, _SEED) if len(topics) > 1 else ()
@@ -108,7 +108,7 @@ class ItemBoard:
             weights @ (means * counts), n, where=n > 0, out=np.tile(whole, (len(n), 1))
         )[:, self._known]
         first, second = self._pairs
-        found = np.full(len(scores), np.nan)
+        taus = np.full(len(scores), np.nan)
         at_once = max(1, _CELLS_AT_ONCE // max(1, len(first)))
         for start in range(0, len(scores), at_once):
             part = scores[start : start + at_once]
@@ -116,8 +116,8 @@ class ItemBoard:
             order = np.sign(difference) * (np.abs(difference) > ROUNDING)
             below = np.sqrt(np.count_nonzero(order, axis=1) * np.count_nonzero(self._order))
             np.divide(order @ self._order, below, where=below > 0,
-                      out=found[start : start + at_once])  # fmt: skip
-        return np.asarray(np.clip(found, -1, 1))
+                      out=taus[start : start + at_once])  # fmt: skip
+        return np.asarray(np.clip(taus, -1, 1))
 
     @property
     def tau(self) -> Estimate | None:
@@ -164,11 +164,11 @@ class ItemBoard:
     def decides(self, topic: str, column: int) -> int | None:
         """The number of pairs of runs whose order on the topic changes without the item; ``None``
         if labels are missing."""
-        one = self._topics[topic]
-        if not one.certain:
+        items = self._topics[topic]
+        if not items.certain:
             return None
-        whole = one.values.sum(axis=1)
-        return int(np.triu(_order(whole) != _order(whole - one.values[:, column])).sum())
+        sums = items.values.sum(axis=1)
+        return int(np.triu(_order(sums) != _order(sums - items.values[:, column])).sum())
 
     def may_decide(self, topic: str, column: int) -> tuple[int, int]:
         """Bounds of :meth:`decides` for any missing values from 0 to 1. They may be loose, because
@@ -196,10 +196,11 @@ class ItemBoard:
         """The most pairs of runs, tied on the topic (``without`` an item), that one more item could
         separate. It separates most if it divides k tied runs evenly over its possible values
         (⌊k²/4⌋ pairs for two). If labels are missing, all runs may be tied."""
-        one = self._topics[topic]
-        groups = np.array([len(one.values)])
-        if one.certain:
-            remaining = one.values if without is None else np.delete(one.values, without, axis=1)
+        items = self._topics[topic]
+        groups = np.array([len(items.values)])
+        if items.certain:
+            values = items.values
+            remaining = values if without is None else np.delete(values, without, axis=1)
             _, groups = np.unique(remaining.sum(axis=1), return_counts=True)
         each, over = np.divmod(groups, self._levels)
         within = over * (each + 1) ** 2 + (self._levels - over) * each**2
@@ -208,8 +209,10 @@ class ItemBoard:
     def tied(self, topic: str) -> int | None:
         """The number of pairs of runs that are tied on the topic; ``None`` if labels are
         missing."""
-        one = self._topics[topic]
-        return int(np.triu(_order(one.values.sum(axis=1)) == 0, 1).sum()) if one.certain else None
+        items = self._topics[topic]
+        if not items.certain:
+            return None
+        return int(np.triu(_order(items.values.sum(axis=1)) == 0, 1).sum())
 
 
 def _mean(values: Floats) -> Floats:

@@ -77,8 +77,8 @@ class Davidson:
     fitted: bool = True
 
     def start(self, ties: Floats) -> Floats:
-        some = np.where(ties > 0, np.minimum(ties, _MOST_TIES), 0.5)
-        return np.where(ties > 0, np.log(2 * some / (1 - some)), _NO_TIES["Davidson"])
+        share = np.where(ties > 0, np.minimum(ties, _MOST_TIES), 0.5)
+        return np.where(ties > 0, np.log(2 * share / (1 - share)), _NO_TIES["Davidson"])
 
     def _logs(self, d: Floats, s: Floats) -> Floats:
         logs = np.stack(np.broadcast_arrays(d / 2, s, -d / 2), axis=-2)
@@ -115,8 +115,8 @@ class RaoKupper:
     def start(self, ties: Floats) -> Floats:
         if self.theta is not None:
             return np.full_like(ties, np.log(self.theta))
-        some = np.minimum(ties, _MOST_TIES)
-        return np.where(ties > 0, np.log((1 + some) / (1 - some)), _NO_TIES["RaoKupper"])
+        share = np.minimum(ties, _MOST_TIES)
+        return np.where(ties > 0, np.log((1 + share) / (1 - share)), _NO_TIES["RaoKupper"])
 
     def outcomes(self, d: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
         win, loss = log_expit(d - s), log_expit(-d - s)
@@ -131,7 +131,7 @@ class RaoKupper:
         )
 
     def curvature(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
-        wins, ties, losses = (counts[..., one, :] for one in range(3))
+        wins, ties, losses = np.moveaxis(counts, -2, 0)
         of_win = (wins + ties) * expit(d - s) * expit(s - d)
         of_loss = (losses + ties) * expit(-d - s) * expit(d + s)
         wide = np.expm1(2 * s)

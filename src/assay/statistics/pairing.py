@@ -102,26 +102,27 @@ def _generator(seed: int, *parts: str) -> np.random.Generator:
 def _sample(items: Sequence[str], n: int, seed: int, *parts: str) -> list[str]:
     if n >= len(items):
         return list(items)
-    return [items[one] for one in sorted(_generator(seed, *parts).permutation(len(items))[:n])]
+    chosen = sorted(_generator(seed, *parts).permutation(len(items))[:n])
+    return [items[number] for number in chosen]
 
 
 def _of_topic(runs: Sequence[str], n: int, seed: int, topic: str) -> list[tuple[str, str]]:
-    every = list(combinations(runs, 2))
-    if n >= len(every):
-        return every
+    all_pairs = list(combinations(runs, 2))
+    if n >= len(all_pairs):
+        return all_pairs
     generator = _generator(seed, topic)
-    mixed = [runs[one] for one in generator.permutation(len(runs))]
+    shuffled = [runs[number] for number in generator.permutation(len(runs))]
     first: list[tuple[str, str]] = []
     if n >= len(runs) > 2:
-        first = list(zip(mixed, [*mixed[1:], mixed[0]], strict=True))
+        first = list(zip(shuffled, [*shuffled[1:], shuffled[0]], strict=True))
     elif n >= (len(runs) + 1) // 2:
-        first = list(zip(mixed[::2], mixed[1::2], strict=False))
+        first = list(zip(shuffled[::2], shuffled[1::2], strict=False))
         if len(runs) % 2:
-            first.append((mixed[-1], mixed[0]))
+            first.append((shuffled[-1], shuffled[0]))
     fixed = {(min(pair), max(pair)) for pair in first}
-    rest = [pair for pair in every if pair not in fixed]
+    rest = [pair for pair in all_pairs if pair not in fixed]
     more = generator.permutation(len(rest))[: n - len(fixed)]
-    return sorted(fixed | {rest[one] for one in more})
+    return sorted(fixed | {rest[number] for number in more})
 
 
 def next_battles(

@@ -117,16 +117,16 @@ def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
     rows, n = x.shape
     depth = rbo_depth(n, p)
     depths = np.arange(1, depth + 1, dtype=np.float64)
-    found = np.empty(rows)
+    values = np.empty(rows)
     at_once = max(1, _CELLS_AT_ONCE // (n * depth))
     for start in range(0, rows, at_once):
         part = slice(start, start + at_once)
-        shown_x, shown_y = _shown(x[part], depths), _shown(y[part], depths)
-        overlap = np.einsum("bnd,bnd->bd", shown_x, shown_y)
-        size_x = np.einsum("bnd,bnd->bd", shown_x, shown_x)
-        size_y = np.einsum("bnd,bnd->bd", shown_y, shown_y)
-        found[part] = extrapolated(overlap / np.sqrt(size_x * size_y), p)
-    return found
+        within_x, within_y = _within(x[part], depths), _within(y[part], depths)
+        overlap = np.einsum("bnd,bnd->bd", within_x, within_y)
+        size_x = np.einsum("bnd,bnd->bd", within_x, within_x)
+        size_y = np.einsum("bnd,bnd->bd", within_y, within_y)
+        values[part] = extrapolated(overlap / np.sqrt(size_x * size_y), p)
+    return values
 
 
 def extrapolated(agreements: Floats, p: float) -> Floats:
@@ -137,12 +137,12 @@ def extrapolated(agreements: Floats, p: float) -> Floats:
     return np.clip(value, 0.0, 1.0)
 
 
-def _shown(scores: Floats, depths: Floats) -> Floats:
+def _within(scores: Floats, depths: Floats) -> Floats:
     """The probability that each item is within each depth, with ties in random order: B × n × D."""
     low, high = _group_ranks(scores)
     higher, ties = scores.shape[1] - high, high - low + 1
-    shown: Floats = np.clip((depths - higher[:, :, None]) / ties[:, :, None], 0.0, 1.0)
-    return shown
+    within: Floats = np.clip((depths - higher[:, :, None]) / ties[:, :, None], 0.0, 1.0)
+    return within
 
 
 def _middle_ranks(scores: Floats) -> Floats:

@@ -60,8 +60,9 @@ class StackedPairs:
     def values(self, weights: Floats, p: float) -> dict[str, Floats]:
         """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: how often each topic
         is drawn, resamples × topics. ``p``: the persistence of RBO."""
-        found = [self._block(one, p) for one in blocks(weights, _CELLS_AT_ONCE // self.n)]
-        return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+        weight_blocks = blocks(weights, _CELLS_AT_ONCE // self.n)
+        found = [self._block(block, p) for block in weight_blocks]
+        return {name: np.concatenate([values[name] for values in found]) for name in found[0]}
 
     def _block(self, weights: Floats, p: float) -> dict[str, Floats]:
         of_pair = weights[:, self.topic]

@@ -52,8 +52,8 @@ class AlphaNDCG(SubtopicMeasure):
         covers = judged.covered_subtopics(hits, self.rel)
         values = np.zeros(len(hits.shown))
         for number in hits.count().nonzero()[0].tolist():
-            some = slice(hits.starts[number], hits.starts[number + 1])
-            values[number] = alpha_dcg(covers[some], alpha=self.alpha, ranks=hits.ranks[some])
+            own = slice(hits.starts[number], hits.starts[number + 1])
+            values[number] = alpha_dcg(covers[own], alpha=self.alpha, ranks=hits.ranks[own])
         ideals = judged.highest(
             self, lambda _: alpha_ideals(judged.pools(self.rel), alpha=self.alpha, k=self.k)
         )

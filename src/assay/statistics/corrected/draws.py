@@ -126,7 +126,8 @@ def next_batch(
         raise ValueError(f"weights of {len(w)} runs, but estimates of {len(estimates.value)}")
     labelled = mask(known, w.shape[1], "known", "item")
     u = _uncertainty(uncertainty, w.shape[1])
-    # A stream of its own: whether a coin falls must not hang on what made its probability.
+    # This uses other random numbers than the draw, which must not depend on those that determined
+    # the probabilities.
     decided = rank_sets(estimates, level=level, draws=draws).decided
     variance = difference_variance(estimates.covariance)
     precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)

@@ -193,7 +193,7 @@ def _means(sample: _Sample) -> tuple[Floats, Floats]:
     mean = float(p.mean())
     edge = 0.5 / len(p)
     a = np.clip(a, edge, 1.0 - edge)
-    # R_O is from 0 to 1 if a + P − 1 ≤ b ≤ P, R_U where b ≤ a; at both 0 HMR has no gradient.
+    # R_O is from 0 to 1 if a + P − 1 ≤ b ≤ P, and R_U if b ≤ a. If both are 0, HMR has no gradient.
     least = np.maximum(1e-4 * a, a + mean - 1.0 + 1e-6)
     return a, np.minimum(np.maximum(b, least), np.minimum(a, mean) - 1e-6)
 
