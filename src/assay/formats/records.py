@@ -33,8 +33,8 @@ KEYS = (
     "truncated",
 )  # fmt: skip
 ASKED_KEYS = ("id", "question", "references", "reference", "answerable", "category")
-_MARK = re.compile(r"\s?\[[^\[\]]{1,200}\]")
-_NUMBERS = re.compile(r"\d{1,6}(?:\s*,\s*\d{1,6})*")
+_MARK = re.compile(r"\s?[\[［【][^\[\]［］【】]{1,200}[\]］】]")
+_NUMBERS = re.compile(r"\d{1,6}(?:\s*[,，、]\s*\d{1,6})*")
 _MARKS = rf"(?:{_MARK.pattern})+"
 _AFTER_STOP = re.compile(rf"([.!?؟۔](?={_MARKS}(?:\s|$))|[。！？।॥])({_MARKS})")
 _BREAK = re.compile(r"[\t\r\n]")
@@ -304,7 +304,7 @@ def _marks(text: str, places: _Places) -> list[int]:
         if normal_id(inside) in places.ids:
             found.append(places.ids[normal_id(inside)])
         elif _NUMBERS.fullmatch(inside):
-            numbers = (int(one) for one in inside.split(","))
+            numbers = map(int, re.findall(r"\d+", inside))
             # in texts marks count from 1
             found += [places.at(one - 1) for one in numbers]
     return found
