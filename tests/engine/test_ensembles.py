@@ -120,7 +120,7 @@ def test_failed_members_are_asked_again_on_demand_and_the_joint_label_renewed(pl
     assert [vote["verdict"] is not None for vote in newest.detail["votes"]] == [True] * 3
 
 
-def test_a_member_without_a_word_leaves_the_unit_missing(place):
+def test_a_member_with_nothing_to_say_leaves_the_unit_missing(place):
     members = [Says("a", {0}), Says("b", {0}, silent={5}), Says("c", {0})]
     tally, labels = run(place, EnsembleLabeller("jury", members))
     assert tally.unanswered == 1
@@ -178,7 +178,7 @@ def test_ties_and_weights():
 
 
 @pytest.mark.parametrize("rule", [Rule.MEDIAN, Rule.MEAN, Rule.STRICTEST])
-def test_words_without_an_order_bear_no_median(rule):
+def test_words_without_an_order_have_no_median(rule):
     assert "no order" in refusal(DIALOGUE_ACT, rule)
     assert refusal(DIALOGUE_ACT, Rule.MAJORITY) is None
     assert refusal(ENTAILMENT, rule) is None
@@ -235,7 +235,7 @@ def jury(path, ensemble):
     "second",
     ["openai:m@http://localhost:1/v1", "openai:m@http://127.0.0.1:1/v1/", "openai:m"],
 )
-def test_one_model_at_two_addresses_is_no_two_members(tmp_path, second):
+def test_one_model_at_two_addresses_is_one_member(tmp_path, second):
     members = f'members = ["rules", "openai:m@http://127.0.0.1:1/v1", "{second}"]'
     with pytest.raises(SettingsError) as caught:
         jury(tmp_path, members)

@@ -60,7 +60,7 @@ def children() -> list[int]:
     return found
 
 
-def test_processes_say_what_one_says_whichever_is_killed(tmp_path: Path):
+def test_several_processes_answer_like_one_even_if_one_is_killed(tmp_path: Path):
     asked = requests(240)
     with Ledger.open(tmp_path / "one") as ledger:
         judge([("t", plan(ledger, made(tmp_path), asked))], ledger)
@@ -87,7 +87,7 @@ def test_processes_say_what_one_says_whichever_is_killed(tmp_path: Path):
     assert not children()
 
 
-def test_another_labeller_elsewhere_is_refused(tmp_path: Path):
+def test_a_different_labeller_on_a_host_is_refused(tmp_path: Path):
     inner = made(tmp_path)
     recipe = replace(Recipe.of(inner, "embedded", tmp_path, LabellerOptions()), identity="another")
     with Processes(1) as hosting, Ledger.open(tmp_path / "l") as ledger:
@@ -135,7 +135,7 @@ class Taken(Processes):
         ([Slow(answers=0.001)], []),
     ],
 )
-def test_what_is_told_of_hosts_that_do_not_answer(tmp_path: Path, monkeypatch, hosts, notes):
+def test_hosts_that_do_not_answer_are_reported(tmp_path: Path, monkeypatch, hosts, notes):
     monkeypatch.setattr("assay.labellers.hosted._PATIENCE", 0.01)
     monkeypatch.setattr("assay.labellers.hosted._SILENCE", 0.06)
     told = Notes()
@@ -180,7 +180,7 @@ def kept(folder: Path) -> list:
         return [one for one in ledger.labels() if one.labeller.kind == "model"]
 
 
-def test_an_engine_is_asked_as_an_endpoint_is(assay: Assay, tmp_path: Path):
+def test_an_engine_is_asked_like_an_endpoint(assay: Assay, tmp_path: Path):
     (tmp_path / "dies").touch()  # the first engine does
     folder = Stage(tmp_path / "f", "slide", labellers={"default": "vllm:some/model"}).folder
     run = folder / "pr" / "WASEDA-PR-1.txt"  # whose passages cannot end the message
@@ -204,7 +204,7 @@ def test_an_engine_is_asked_as_an_endpoint_is(assay: Assay, tmp_path: Path):
     assert {one.tokens_in for one in found} == {one["tokens"] for one in log if "tokens" in one}
 
 
-def test_what_an_engine_is_given_and_what_it_refuses(assay: Assay, tmp_path: Path):
+def test_parameters_and_refusals_of_an_engine(assay: Assay, tmp_path: Path):
     settings = "[judging.engine]\ntensor_parallel_size = 2\nmax_model_len = 1500\n"
     folder, done = engine(assay, tmp_path, settings)
     found = kept(folder)
@@ -222,7 +222,7 @@ def test_no_code_is_named_for_an_engine(assay: Assay, tmp_path: Path, given: str
     assert f"'{given.split()[0]}' might have code run" in " ".join(done.stderr.split())
 
 
-def test_without_vllm_it_is_said_how_to_get_it(assay: Assay, tmp_path: Path):
+def test_missing_vllm_is_reported_with_the_command(assay: Assay, tmp_path: Path):
     folder = Stage(tmp_path / "f", "slide", labellers={"default": "vllm:some/model"}).folder
     done = assay("judge", folder)
     assert done.returncode == 2

@@ -57,7 +57,7 @@ def test_equal_questions_are_asked_once_and_never_again(place):
     assert len(server.requests) == 25
 
 
-def test_requests_go_out_side_by_side(place):
+def test_requests_are_sent_concurrently(place):
     with serve(entailed) as server:
         run(place, server.url, requests(60), settings={"concurrency": 8})
     assert 4 <= server.most_at_once <= 8
@@ -106,7 +106,7 @@ def test_an_endpoint_that_dies_stops_the_run_and_keeps_what_was_done(place):
 
 
 @pytest.mark.parametrize("concurrency", [1, 32])
-def test_the_budget_is_never_passed_whatever_replies_cost(place, concurrency):
+def test_the_budget_is_never_exceeded_whatever_replies_cost(place, concurrency):
     def dear(body, number):  # as long as the limit allows
         made = entailed(body, number)
         made["usage"]["completion_tokens"] = body["max_tokens"]
@@ -126,7 +126,7 @@ def test_the_budget_is_never_passed_whatever_replies_cost(place, concurrency):
     assert tally.skipped == 50 - tally.asked
 
 
-def test_what_a_server_does_not_say_counts_as_the_most_it_can_have_cost(place):
+def test_an_unreported_cost_counts_as_the_highest_possible_one(place):
     def silent(body, number):
         made = entailed(body, number)
         del made["usage"]
@@ -143,7 +143,7 @@ def test_what_a_server_does_not_say_counts_as_the_most_it_can_have_cost(place):
     assert tally.at_most == pytest.approx(10 * most, rel=0.01)
 
 
-def test_a_reply_that_is_lost_on_its_way_may_have_cost_as_much(place, monkeypatch):
+def test_a_lost_reply_counts_as_the_highest_possible_cost(place, monkeypatch):
     real = asyncio.sleep
     monkeypatch.setattr(endpoints, "_sleep", lambda _seconds: real(0))
     faults = [None, (504, {"error": "timeout"}), (503, {"error": "busy"})]
@@ -197,7 +197,7 @@ class Dear(BaseLabeller):
         return Outcome(Status.OK, verdict, cost=0.01)
 
 
-def test_the_budget_holds_for_labellers_that_say_no_price_ahead(place):
+def test_the_budget_holds_for_labellers_without_a_price_in_advance(place):
     made = Dear()
     with Ledger.open(place) as ledger:
         tally = judge([("t", plan(ledger, made, requests(50)))], ledger, budget=0.055)
@@ -238,14 +238,14 @@ def test_cached_tokens_that_are_counted_apart_never_make_a_cost_negative(place):
     assert tally.cost == pytest.approx((100 + 5000 * 0.5 + 10 * 10) / 1e6)
 
 
-def test_list_prices_hold_for_the_provider_and_nobody_else():
+def test_list_prices_apply_only_to_the_provider():
     assert list_price("gpt-4.1", ("https://api.openai.com/v1",)) == Price(2.0, 8.0, 0.5)
     assert list_price("gpt-4.1", ("http://127.0.0.1:8000/v1",)) is None
     assert list_price("gpt-4.1", ("https://api.openai.com/v1", "http://elsewhere/v1")) is None
     assert list_price("no-such-model", ("https://api.openai.com/v1",)) is None
 
 
-def test_a_labeller_that_cannot_do_the_task_is_told_before_anything_is_asked(place):
+def test_a_labeller_that_cannot_do_the_task_is_reported_before_anything_is_asked(place):
     with Ledger.open(place) as ledger, pytest.raises(SettingsError, match="embedded"):
         plan(ledger, RulesLabeller(), requests(1))
 
@@ -349,7 +349,7 @@ def test_two_processes_do_not_both_pay(tmp_path, tmp_path_factory, place):
     assert [one.name for one in tmp_path.iterdir()] in (["l"], [])  # no claim is left
 
 
-def test_another_task_another_labeller_and_free_ones_are_nobodys_business(tmp_path):
+def test_other_tasks_other_labellers_and_free_ones_are_not_claimed(tmp_path):
     rules = RulesLabeller().id
     path, mine = tmp_path / "l", LabellerId("m", "model", {"seed": 1})
     with claimed_at(path, [(mine, "t"), (rules, "t")]):
@@ -381,7 +381,7 @@ def test_a_claim_follows_no_link(tmp_path):
     assert victim.read_text() == "keep this"
 
 
-def test_what_others_were_told_since_the_plan_was_made_is_not_asked(place):
+def test_questions_that_others_answered_since_the_plan_are_not_asked(place):
     with serve(entailed) as server, Ledger.open(place) as ledger:
         made = labeller(server.url)
         early = plan(ledger, made, requests(40))

@@ -79,7 +79,7 @@ def test_without_schema_it_takes_json_mode_then_plain_text():
     assert kinds == ["json_schema", "json_object", None]
 
 
-def test_a_server_that_knows_no_lengths_of_lists_is_asked_without():
+def test_a_server_without_lengths_of_lists_is_asked_without_them():
     def script(body, n):
         if "minItems" in json.dumps(body["response_format"]):
             return 400, {"error": {"message": "Invalid schema: 'minItems' is not supported."}}
@@ -150,7 +150,7 @@ def test_a_refusal_is_a_failure_at_once(reply):
     assert len(server.requests) == 1
 
 
-def test_a_context_length_error_is_a_failure_not_a_change_of_mode():
+def test_a_context_length_error_is_a_failure_and_changes_no_mode():
     message = "This model's maximum context length is 10 tokens; response_format schema"
     with serve(lambda body, n: (400, {"error": {"message": message}})) as server:
         outcome = ask(server.url)
@@ -170,7 +170,7 @@ def test_a_context_length_error_is_a_failure_not_a_change_of_mode():
         (200, "{not json"),
     ],
 )
-def test_passing_faults_are_waited_out(fault, no_waiting):
+def test_requests_are_repeated_after_transient_faults(fault, no_waiting):
     with serve(lambda body, n: fault if n < 3 else completion(YES)) as server:
         outcome = ask(server.url, timeout=0.2)
     assert outcome.status is Status.OK
@@ -200,7 +200,7 @@ def test_retry_after_as_a_date():
     assert retry_after({}, now) is None
 
 
-def test_the_key_depends_on_what_is_asked_of_whom_and_not_on_where():
+def test_the_key_depends_on_question_and_labeller_and_not_on_the_address():
     def key(model="m", url="http://a/v1", nugget="1976", task=ENTAILMENT, **more):
         labeller = OpenAILabeller(OpenAISettings(model, (url,), **more), Renderer())
         return request_key(labeller, Request(task, EntailmentUnit(passage="p", nugget=nugget)))
@@ -224,7 +224,7 @@ def test_a_reply_that_does_not_end_is_a_failure_and_is_not_asked_for_again():
     assert len(server.requests) == 1
 
 
-def test_a_number_of_tokens_that_no_model_reads_is_not_written_down():
+def test_an_implausible_token_count_is_ignored():
     def script(body, n):
         return {**completion(YES), "usage": {"prompt_tokens": 2**63, "completion_tokens": 1}}
 

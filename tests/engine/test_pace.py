@@ -65,7 +65,7 @@ def test_a_limit_that_is_not_large_is_used_from_the_start():
     assert Pace(Limits(concurrency=4096)).window == 256
 
 
-def test_requests_and_tokens_a_minute_are_kept():
+def test_limits_of_requests_and_tokens_per_minute_are_respected():
     async def sent(limits: Limits, tokens: int) -> int:
         pace = Pace(limits)
         done = 0
@@ -102,7 +102,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_a_cancelled_waiter_gives_its_place_to_the_next():
+def test_a_cancelled_request_gives_its_slot_to_the_next():
     """It was woken already when it was cancelled: whoever is next must not sleep on."""
 
     async def main() -> list[str]:
@@ -121,7 +121,7 @@ def test_a_cancelled_waiter_gives_its_place_to_the_next():
     assert asyncio.run(main()) == ["first", "third"]
 
 
-def test_a_waiter_that_is_cancelled_before_it_is_woken_is_forgotten():
+def test_a_request_cancelled_before_it_is_woken_is_forgotten():
     async def main() -> list[str]:
         pace, log = Pace(Limits(concurrency=1)), list[str]()
         entering(pace, log, "first")
@@ -226,7 +226,7 @@ class Flaky:
     ],
     ids=["429", "503", "timeout", "500", "reset"],
 )
-def test_what_lowers_the_number_under_way_and_what_does_not(tmp_path, monkeypatch, fault, lowers):
+def test_only_push_back_lowers_the_number_in_flight(tmp_path, monkeypatch, fault, lowers):
     async def short(seconds):
         return None
 
@@ -278,7 +278,7 @@ def ask_two(tmp_path, transport, count):
     [TransportError("refused"), Reply(503, b"{}"), Reply(500, b"{}"), Reply(429, b"{}")],
     ids=["refused", "503", "500", "429"],
 )
-def test_an_address_that_answers_nobody_is_left_to_the_others(tmp_path, fault):
+def test_an_address_that_never_answers_is_not_used(tmp_path, fault):
     transport = Two(fault)
     tally = ask_two(tmp_path, transport, 300)
     assert (tally.asked, tally.failed) == (300, 0)
@@ -307,7 +307,7 @@ def test_an_address_that_is_back_is_used_again(tmp_path):
     assert transport.good["bad"] > 100
 
 
-def test_what_the_server_says_of_itself_is_kept(tmp_path):
+def test_the_servers_name_of_its_model_is_kept(tmp_path):
     def script(body, number):
         reply = completion(json.dumps({"reason": "", "entailed": "NO"}))
         reply["model"] = "m-2026-01-01"

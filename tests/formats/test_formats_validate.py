@@ -197,7 +197,7 @@ def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_pa
     assert "files:" not in run(*files).output
     done = run(*files, write("no block\n", "bad.txt"), tmp_path / "none", "--format", "r2c2-ac")
     last = done.output[done.output.index("11 files:") :].replace("\n", "")
-    assert last.startswith("11 files: 9 without errors; 2 to be mended: ")
+    assert last.startswith("11 files: 9 without errors; 2 to fix: ")
     assert {"bad.txt", "none"} <= set(last.replace("/", " ").replace(",", " ").strip(".").split())
     assert "10 files: 10 without errors." in run(*files, write(GOOD["r2c2-ac"], "x.txt")).output
     warned = write(GOOD["r2c2-ac"].replace("\n", "\r"), "warned.txt")  # old line ends

@@ -156,7 +156,7 @@ def test_an_exception_ends_the_run_with_its_text(films):
         ("no labeller", "is not a labeller"),
     ],
 )
-def test_what_is_no_labeller_is_said_so(films, spec, why):
+def test_objects_that_are_not_labellers_are_refused(films, spec, why):
     done = assay(films, "evaluate", labellers=f'default = "{spec}"')
     assert done.returncode == 2
     assert why in done.stderr
@@ -170,7 +170,7 @@ def test_a_folder_cannot_bring_code_along(films):
     assert "cannot be imported" in done.stderr
 
 
-def test_ensembles_that_cannot_be_are_said_so(films):
+def test_impossible_ensembles_are_refused(films):
     cases = {
         "": "[ensembles.jury] is missing",
         '[ensembles.jury]\nmembers = ["rules", "rules"]': "names a member twice",
@@ -284,7 +284,7 @@ def said(labeller, request=REQUEST):
     ids=["async-call", "returns-awaitable", "async-partial", "async-method", "instance"],
 )
 @pytest.mark.filterwarnings("error")
-def test_whatever_a_function_returns_is_awaited_where_it_can_be(module, text):
+def test_awaitable_results_of_functions_are_awaited(module, text):
     outcome = said(custom_labeller(f"{module(text)}:f"))
     assert outcome.status is Status.OK
     assert outcome.verdict.entailed is True
@@ -305,7 +305,7 @@ CALLABLES = {
 
 
 @pytest.mark.parametrize("text", CALLABLES.values(), ids=CALLABLES)
-def test_the_version_of_what_can_be_called_is_its_source_or_what_it_says(module, text):
+def test_the_version_of_a_callable_is_its_attribute_or_its_source(module, text):
     def identity(change):
         name = module(text.replace("CHANGES", change), "versioned")
         return custom_labeller(f"{name}:f").id
@@ -315,7 +315,7 @@ def test_the_version_of_what_can_be_called_is_its_source_or_what_it_says(module,
     assert identity("11").params["version"] != "unknown"
 
 
-def test_a_version_of_its_own_wins_over_the_source(module):
+def test_an_explicit_version_overrides_the_source(module):
     name = module(
         "def f(task, unit):\n return None\nf.version = '3'\n"
         "p = functools.partial(f, x=1)\np.version = '4'\n"
@@ -325,7 +325,7 @@ def test_a_version_of_its_own_wins_over_the_source(module):
     assert versions == ["3", "4", "5"]
 
 
-def test_a_version_does_not_hang_on_addresses(module):
+def test_a_version_does_not_depend_on_memory_addresses(module):
     text = "def g(client, task, unit):\n pass\nf = functools.partial(g, object(), {1: object()})\n"
     one, two = (custom_labeller(f"{module(text, 'addressed')}:f").id for _ in range(2))
     assert one == two
@@ -341,7 +341,7 @@ CHANGERS = {
 
 
 @pytest.mark.parametrize("text", CHANGERS.values(), ids=CHANGERS)
-def test_what_is_done_to_the_unit_does_not_reach_the_ledger(module, text):
+def test_changes_to_the_unit_do_not_reach_the_ledger(module, text):
     unit = AnswerUnit(question="Who?", answer="Mifune.", gold=["Mifune"], nuggets=["one", "two"])
     request = Request(ANSWER, unit)
     before = copy.deepcopy(dict(request.content))
@@ -403,7 +403,7 @@ UNMADE = {
 
 @pytest.mark.parametrize(("text", "why"), UNMADE.values(), ids=UNMADE)
 @pytest.mark.filterwarnings("error")
-def test_what_cannot_be_made_is_said_with_its_name(module, text, why):
+def test_a_labeller_that_cannot_be_made_is_named(module, text, why):
     spec = f"{module(text)}:f"
     with pytest.raises(SettingsError) as caught:
         custom_labeller(spec)
@@ -421,21 +421,21 @@ def test_what_cannot_be_made_is_said_with_its_name(module, text, why):
         ("g = 1\n", "cannot be loaded"),
     ],
 )
-def test_an_entry_point_that_cannot_be_loaded_is_said_so(module, monkeypatch, text, why):
+def test_an_entry_point_that_cannot_be_loaded_is_reported(module, monkeypatch, text, why):
     point = EntryPoint("mine", f"{module(text)}:f", GROUP)
     monkeypatch.setattr("assay.labellers.custom.entry_points", lambda _: EntryPoints([point]))
     with pytest.raises(SettingsError, match=f"(?s)'mine'.*{why}"):
         custom_labeller("mine")
 
 
-def test_where_a_module_broke_is_named(module):
+def test_the_place_of_an_error_in_a_module_is_named(module):
     name = module("\n\nf = 1 / 0\n")
     line = (HEAD + "\n\nf").count("\n") + 1
     with pytest.raises(SettingsError, match=rf"\({name}\.py, line {line}\)"):
         custom_labeller(f"{name}:f")
 
 
-def test_where_a_function_broke_is_named_by_its_own_line(module):
+def test_the_place_of_an_error_in_a_function_is_its_own_line(module):
     name = module("import json\ndef f(task, unit):\n return json.loads('{')\n")
     line = HEAD.count("\n") + 3
     with pytest.raises(LabellerUnreachable, match=rf"JSONDecodeError.*\({name}\.py, line {line}\)"):
@@ -475,7 +475,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("text", "why"), WRONG.values(), ids=WRONG)
 @pytest.mark.filterwarnings("error")
-def test_an_outcome_that_is_none_is_said_so(module, text, why):
+def test_a_malformed_outcome_is_reported(module, text, why):
     spec = f"{module(text)}:f"
     with pytest.raises(SettingsError) as caught:
         said(custom_labeller(spec))
@@ -501,14 +501,14 @@ RAISES = {
     ],
 )
 @pytest.mark.parametrize("text", RAISES.values(), ids=RAISES)
-def test_what_raises_while_it_labels_is_unreachable(module, text, raised, why):
+def test_an_exception_while_labelling_is_unreachable(module, text, raised, why):
     name = module(text.replace("KeyError('x')", raised))
     with pytest.raises(LabellerUnreachable, match=rf"^{name}:f {why}"):
         said(custom_labeller(f"{name}:f"))
 
 
 @pytest.mark.parametrize("text", RAISES.values(), ids=RAISES)
-def test_errors_of_assays_own_pass(module, text):
+def test_assays_own_errors_pass_through(module, text):
     name = module(text.replace("KeyError('x')", "SettingsError('Put paper in.')"))
     with pytest.raises(SettingsError, match=r"^Put paper in\.$"):
         said(custom_labeller(f"{name}:f"))
@@ -544,7 +544,7 @@ def test_a_verdict_of_a_class_that_does_not_fit_the_unit_is_a_failed_label(modul
     assert "does not fit" in outcome.error
 
 
-def test_faults_of_a_verdict_are_told_or_counted(module):
+def test_faults_of_a_verdict_are_listed_or_counted(module):
     nuggets = [{"nugget": "x"} for _ in range(3)]
     body = f"def f(task, unit): return {{'correct': True, 'reason': '', 'nuggets': {nuggets}}}"
     unit = AnswerUnit(question="Who?", answer="Mifune.", gold=["Mifune"], nuggets=["one"])
@@ -553,7 +553,7 @@ def test_faults_of_a_verdict_are_told_or_counted(module):
     assert outcome.error.endswith("; and 3 more")
 
 
-def test_a_guarded_class_says_what_it_says_and_is_behind_its_guard(module):
+def test_a_guarded_labeller_answers_as_before_and_can_be_unwrapped(module):
     name = module(
         "class f(Mine):\n"
         " id = LabellerId('mine', 'custom', {'pair': (1, 2)})\n"
@@ -584,7 +584,7 @@ def test_a_guarded_class_says_what_it_says_and_is_behind_its_guard(module):
         asyncio.run(leave())
 
 
-def test_a_class_that_opens_nothing_needs_no_doors(module):
+def test_a_class_with_nothing_to_open_needs_no_context_manager(module):
     members = "concurrency = 1\n varies = False\n id = Mine.id\n"
     methods = "refusal = rendered = preview = estimate = lambda *_: None\n label = Mine.label\n"
     assert said(custom_labeller(f"{module(f'class f:{chr(10)} {members} {methods}')}:f"))

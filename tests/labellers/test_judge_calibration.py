@@ -80,7 +80,7 @@ def changed(before: Labeller, after: Labeller) -> set[str]:
 
 
 @pytest.mark.parametrize("ability", ["E", "A", "C"])
-def test_only_what_hangs_on_an_ability_is_asked_anew(tmp_path: Path, ability: str):
+def test_only_labels_that_depend_on_a_changed_ability_are_asked_again(tmp_path: Path, ability: str):
     taught = JudgeLabeller(local=read_local(write(tmp_path, named={}, **{ability: 2.0})))
     hang = {name for name, abilities in USES.items() if ability in abilities}
     assert changed(JudgeLabeller(), taught) == hang
@@ -92,7 +92,7 @@ def test_only_what_hangs_on_an_ability_is_asked_anew(tmp_path: Path, ability: st
     assert changed(*jury) == hang
 
 
-def test_what_a_task_asks_are_abilities_that_it_is_said_to_hang_on():
+def test_tasks_ask_only_about_the_abilities_that_are_listed_for_them():
     for name, (task, content) in UNITS.items():
         questions = WAYS[task.name].questions(task.unit.model_validate(content))
         assert {one.ability for one in questions} <= abilities_of(task.name) == set(USES[name])
@@ -118,7 +118,7 @@ def said(local: Local | None, name: str) -> list[Any]:
 
 @given(first=MAPS, former=st.booleans(), then=st.lists(MAPS | st.none(), min_size=1, max_size=4))
 @settings_of_test(max_examples=60, deadline=None)
-def test_a_label_counts_exactly_if_it_would_be_given_again(
+def test_a_label_counts_if_and_only_if_it_would_be_given_again(
     tmp_path_factory: pytest.TempPathFactory,
     first: dict[str, float],
     former: bool,
@@ -148,7 +148,7 @@ def test_a_label_counts_exactly_if_it_would_be_given_again(
                 )
 
 
-def test_labels_of_a_former_calibration_stay_where_nothing_changed(tmp_path: Path):
+def test_labels_of_an_earlier_calibration_are_kept_if_nothing_changed(tmp_path: Path):
     path = write(tmp_path, E=2.0)  # without names: its digest stood in every label
     former = read_local(path)
     assert former is not None
@@ -176,7 +176,7 @@ def test_labels_of_a_former_calibration_stay_where_nothing_changed(tmp_path: Pat
     assert changed(before, back) == set()
 
 
-def test_what_is_learnt_again_has_the_name_that_it_had_in_an_earlier_file_that_is_gone(
+def test_a_repeated_calibration_has_the_name_of_the_earlier_one(
     tmp_path: Path,
 ):
     learnt = {"E": {"slope": 2.0, "shift": 0.5, "units": 60}}
@@ -191,7 +191,7 @@ def test_what_is_learnt_again_has_the_name_that_it_had_in_an_earlier_file_that_i
         assert json.loads(_document(learnt, known, names))["named"] == known.named
 
 
-def test_a_map_that_differs_is_a_new_one():
+def test_a_different_map_is_a_new_calibration():
     known = Local({Ability.E: (2.0, 0.5)})
     assert _as_before(Linear(2.0, 0.50001), known, Ability.E)["shift"] == 0.50001
     assert _as_before(Linear(2.0, 0.5), Local({}), Ability.E) == {"slope": 2.0, "shift": 0.5}

@@ -33,7 +33,7 @@ def by_word(texts: Sequence[str]) -> list[Tokens]:
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def test_sentences_end_where_sentences_end() -> None:
+def test_text_is_split_into_sentences() -> None:
     text = (
         "Dr. Strangelove was shot by J. K. Rowe in 1964. It won (twice). “Yes,” he said.\n* a list"
     )
@@ -75,7 +75,7 @@ def test_gold_answers_nearest_to_the_answer_come_first() -> None:
 
 
 @given(st.integers(0, 3000), st.integers(100, 250))
-def test_windows_hold_every_token_and_overlap(length: int, room: int) -> None:
+def test_windows_cover_every_token_and_overlap(length: int, room: int) -> None:
     passage = " ".join(f"w{n}" for n in range(length))
     windows = [part.tokens for part in parts_of(passage, "claim: w5", room, by_word)]
     assert all(len(window) <= room for window in windows)
@@ -103,14 +103,14 @@ def test_of_a_huge_passage_the_windows_near_the_claim_are_read() -> None:
 # --- the labeller --------------------------------------------------------------------------------
 
 
-def test_what_it_cannot_do_names_what_can() -> None:
+def test_a_refused_task_names_a_labeller_that_can_do_it() -> None:
     refusal = JudgeLabeller().refusal(DIALOGUE_ACT)
     assert refusal is not None
     assert "openai:" in refusal
     assert "'rules'" in refusal
 
 
-def test_an_error_reaches_everyone_who_waits() -> None:
+def test_an_error_reaches_every_waiting_request() -> None:
     class Broken(Network):
         def __init__(self) -> None: ...
 

@@ -40,7 +40,7 @@ def test_a_section_is_covered_line_by_line_without_its_heading():
 
 
 @pytest.mark.parametrize(("query", "asked"), [("tea?", "tea?"), ("tea", "what about tea?")])
-def test_a_topic_is_put_as_a_question(query, asked):
+def test_a_topic_is_rephrased_as_a_question(query, asked):
     (question,), _ = unit_questions(STATEMENT, StatementUnit(query=query, statement="s"))
     assert question.first == f"question: {asked}"
 
@@ -55,7 +55,7 @@ def test_direct_graders(task):
         assert [one.relevant for one in found] == [False, False, True]
 
 
-def test_what_needs_a_view_of_the_whole_is_refused():
+def test_tasks_that_need_a_view_of_the_whole_are_refused():
     assert refusal(HEADING) is None
     for task in (COMPREHENSIVENESS, PREFERENCE):
         assert "cannot do" in refusal(task)

@@ -91,7 +91,7 @@ def test_a_folder_of_another_fold_is_not_gone_on_with(transfer, tmp_path):
         transfer.same_fold(fold, ["snli", "fib"], {**SIZES, "bump": 9})
 
 
-def test_what_stands_in_the_passage_is_not_put_to_the_network(transfer):
+def test_a_claim_that_the_passage_states_is_not_given_to_the_network(transfer):
     claim, passage = "claim: It is a film of 1942.", "It is a film of 1942. Many like it."
     question = transfer.as_question(
         transfer.Row("", "E", "fib", "", claim.removeprefix("claim: "), passage, 1.0)

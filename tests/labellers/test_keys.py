@@ -27,7 +27,7 @@ def env(monkeypatch):
     return lambda **values: [monkeypatch.setenv(*each) for each in values.items()]
 
 
-def test_a_hosts_own_key_goes_to_it_alone(env):
+def test_the_key_of_a_host_is_sent_only_to_that_host(env):
     env(ASSAY_JUDGE_EXAMPLE_API_KEY="own-key-1", OPENAI_API_KEY="general-1")
     assert key_for(HTTPS, "m", named=False) == "own-key-1"
     assert key_for("https://other.example/v1", "m", named=True) == "general-1"
@@ -37,7 +37,7 @@ def test_a_hosts_own_key_goes_to_it_alone(env):
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "ASSAY_M_API_KEY"])
-def test_a_general_key_goes_to_hosts_that_the_person_trusts(env, variable):
+def test_a_general_key_is_sent_to_trusted_hosts(env, variable):
     env(**{variable: "general-1"})
     assert key_for("https://api.openai.com/v1", "m", named=False) == "general-1"
     for host in ("127.0.0.1", "localhost", "[::1]"):  # whose port it is, who knows
@@ -67,7 +67,7 @@ def test_a_general_key_goes_to_hosts_that_the_person_trusts(env, variable):
         ("10.0.0.7", "10.0.0.7:443"),
     ],
 )
-def test_how_trusted_hosts_are_written(env, entry, host):
+def test_trusted_hosts_can_be_written_in_several_ways(env, entry, host):
     env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS=entry)
     assert key_for(f"https://{host}/v1", "m", named=False) == "general-1"
     with pytest.raises(SettingsError, match="named only in a file"):
@@ -78,7 +78,7 @@ def test_how_trusted_hosts_are_written(env, entry, host):
     "entry",
     ["*", "*.example", "judge example", "judge..example", "me:hunter2@judge.example", "[::1"],
 )
-def test_what_is_no_host_is_told_and_not_shown(env, entry):
+def test_a_malformed_trusted_host_is_reported_without_being_shown(env, entry):
     env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS=f"judge.example, {entry}")
     with pytest.raises(
         SettingsError, match=r"entry 2 is not a host. .*judge\.example, 10"
@@ -100,7 +100,7 @@ def test_an_address_that_cannot_be_one_is_told(place):
         key_for(f"http://{place}/v1", "m", named=True)
 
 
-def test_whatever_yarl_refuses_is_no_traceback():
+def test_addresses_that_yarl_refuses_cause_no_traceback():
     async def post(url):
         transport = HttpTransport()
         try:
@@ -119,7 +119,7 @@ def test_what_makes_a_host_trusted(env):
     assert key_for(HTTPS, "m", named=False) == "general-1"
 
 
-def test_no_key_goes_over_plain_http_to_another_machine(env):
+def test_no_key_is_sent_over_plain_http_to_another_machine(env):
     env(OPENAI_API_KEY="general-1")
     assert key_for("http://judge.example/v1", "m", named=True) is None
     env(ASSAY_JUDGE_EXAMPLE_API_KEY="own-key-1")
@@ -129,7 +129,7 @@ def test_no_key_goes_over_plain_http_to_another_machine(env):
     assert key_for("http://judge.example/v1", "m", named=False) is None
 
 
-def test_without_any_key_every_host_is_called(env):
+def test_hosts_are_called_without_a_key_if_there_is_none(env):
     assert key_for(HTTPS, "m", named=False) is None
 
 
@@ -163,7 +163,7 @@ def test_each_address_of_a_model_gets_its_own_key(assay, slide):
 
 
 @pytest.mark.parametrize("key", ["none", "treaty policy"])
-def test_a_key_is_not_looked_for_in_what_a_model_says(assay, slide, key):
+def test_replies_of_models_are_not_redacted(assay, slide, key):
     def script(body, number):
         schema = body["response_format"]["json_schema"]["schema"]
         said = {name: sample(one, schema) for name, one in schema["properties"].items()}
@@ -194,7 +194,7 @@ def test_a_key_is_not_looked_for_in_what_a_model_says(assay, slide, key):
     assert labels[0]
 
 
-def test_a_key_that_a_server_repeats_stands_in_no_message_and_no_report(assay, slide):
+def test_a_key_that_a_server_repeats_is_in_no_message_and_no_report(assay, slide):
     key = "sk-live-0123456789"
     with serve(lambda body, number: completion(f"Your key is {key}")) as server:
         judged_by(slide, f"openai:m@{server.url}")
@@ -205,7 +205,7 @@ def test_a_key_that_a_server_repeats_stands_in_no_message_and_no_report(assay, s
             assert key.encode() not in path.read_bytes(), path
 
 
-def test_the_password_of_a_proxy_stands_in_no_message(assay, slide):
+def test_the_password_of_a_proxy_is_in_no_message(assay, slide):
     judged_by(slide, "openai:m@http://judge.example/v1")
     heard = b64encode(b"kim:hush-hush-1").decode()
     with serve(lambda body, number: (401, {"error": f"no {heard}"})) as server:
@@ -220,7 +220,7 @@ def test_the_password_of_a_proxy_stands_in_no_message(assay, slide):
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ASSAY_MINE_API_KEY"])
-def test_every_key_that_is_read_is_hidden(monkeypatch, assay, name):
+def test_every_key_in_the_environment_is_redacted(monkeypatch, assay, name):
     monkeypatch.setenv(name, "k0123456789abcdef")
     assert redact_keys("said k0123456789abcdef") == "said [key]"
     said = assay("doctor", env={name: "k0123456789abcdef"}).stdout
@@ -229,7 +229,7 @@ def test_every_key_that_is_read_is_hidden(monkeypatch, assay, name):
 
 
 @given(st.text(min_size=1, max_size=7), st.text(max_size=200))
-def test_short_keys_are_words(key, text):
+def test_short_keys_are_not_redacted(key, text):
     assert redact_keys(text, [key]) == text
 
 

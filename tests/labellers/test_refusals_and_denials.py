@@ -54,7 +54,7 @@ def filled(form: str, gold: str, other: str = NAMES[0]) -> str:
 
 
 @pytest.mark.parametrize("language", REFUSALS)
-def test_refusals_are_known_in_many_languages(language: str) -> None:
+def test_refusals_are_recognised_in_many_languages(language: str) -> None:
     for text in REFUSALS[language]:
         found = refusal_in(text)
         assert found is not None, text
@@ -62,7 +62,7 @@ def test_refusals_are_known_in_many_languages(language: str) -> None:
 
 
 @pytest.mark.parametrize("act", OTHER_ACTS)
-def test_other_refusals_are_told_apart(act: str) -> None:
+def test_kinds_of_refusals_are_distinguished(act: str) -> None:
     for text in OTHER_ACTS[act]:
         found = refusal_in(text)
         assert found is not None, text
@@ -70,7 +70,7 @@ def test_other_refusals_are_told_apart(act: str) -> None:
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_an_answer_is_no_refusal_however_hesitant(text: str) -> None:
+def test_a_hesitant_answer_is_not_a_refusal(text: str) -> None:
     assert refusal_in(text) is None
 
 
@@ -85,7 +85,7 @@ def test_gold_answers_say_whether_refusing_is_right() -> None:
     assert not gold_declines([])
 
 
-def test_names_beside_a_stroke_are_a_choice() -> None:
+def test_names_with_a_slash_between_them_are_a_choice() -> None:
     assert fault_in(WHO, "Carl Weathers/Burt Young", WEATHERS) is not None
 
 
@@ -95,12 +95,14 @@ def test_an_empty_answer_declines() -> None:
 
 
 @pytest.mark.parametrize("answer", ["It isn't Beyonce.", "It is not Beyoncé-Knowles."])
-def test_accents_and_hyphens_hide_no_denial(answer: str) -> None:
+def test_accents_and_hyphens_do_not_hide_a_denial(answer: str) -> None:
     assert fault_in("Who sings?", answer, ["Beyoncé Knowles", "Beyoncé"]) is not None
 
 
 @pytest.mark.parametrize("form", [*DENIALS, *ALTERNATIVES, *RELATIONS])
-def test_a_gold_answer_denied_one_of_several_or_mentioned_is_no_answer(form: str) -> None:
+def test_a_gold_answer_that_is_denied_undecided_or_only_mentioned_is_not_an_answer(
+    form: str,
+) -> None:
     for place, question in enumerate(QUESTIONS):
         other = QUESTIONS[(place + 1) % len(QUESTIONS)].gold[0]
         answer = filled(form, question.gold[0], other)
@@ -116,7 +118,7 @@ LONG = (
 
 
 @pytest.mark.parametrize(("gold", "other"), LONG)
-def test_titles_of_many_words_are_denied_and_listed_as_names_are(gold: str, other: str) -> None:
+def test_long_titles_are_treated_like_names(gold: str, other: str) -> None:
     question = "Which film did the director make next?"
     for form in (*DENIALS, *ALTERNATIVES, "{gold}, {others}"):
         answer = filled(form, gold, other)
@@ -127,7 +129,7 @@ def test_titles_of_many_words_are_denied_and_listed_as_names_are(gold: str, othe
 
 
 @pytest.mark.parametrize("gold", ["Paris", "Nausicaä of the Valley of the Wind"])
-def test_a_guess_beside_doubt_is_one_answer(gold: str) -> None:
+def test_doubt_with_a_single_guess_is_an_answer(gold: str) -> None:
     for form in ("I don't know, maybe {gold}?", "I'm not sure, perhaps {gold}."):
         assert fault_in("Which one?", filled(form, gold), [gold]) is None
 
@@ -141,7 +143,7 @@ def test_a_guess_beside_doubt_is_one_answer(gold: str) -> None:
         ("Red, White, Blue, Green", False),
     ],
 )
-def test_a_set_may_stand_in_any_order_and_holds_nothing_else(answer: str, good: bool) -> None:
+def test_a_set_may_be_in_any_order_but_must_have_nothing_else(answer: str, good: bool) -> None:
     gold = ("blue, white and red",)
     question = "Which three colours are on the French flag?"
     assert (fault_in(question, answer, gold) is None) is good
@@ -149,7 +151,7 @@ def test_a_set_may_stand_in_any_order_and_holds_nothing_else(answer: str, good: 
     assert asyncio.run(RulesLabeller().label(Request(ANSWER, unit))).verdict.correct is good
 
 
-def test_a_place_in_a_country_is_no_set() -> None:
+def test_a_place_with_its_country_is_not_a_set() -> None:
     answer = "The Gateway Arch, the tallest arch, is in St. Louis, Missouri, USA."
     assert fault_in("In which city is it?", answer, ["St. Louis, Missouri", "St. Louis"]) is None
     assert fault_in("Where is it?", "Vienna, Lower Austria, Austria", ["Vienna, Austria"]) is None
@@ -162,17 +164,17 @@ def test_a_place_in_a_country_is_no_set() -> None:
         "The name {gold} appears, but the passages do not say who directed it.",
     ],
 )
-def test_a_refusal_that_mentions_the_gold_answer_is_one(answer: str) -> None:
+def test_a_refusal_that_mentions_the_gold_answer_is_a_refusal(answer: str) -> None:
     assert refusal_in(filled(answer, "Ridley Scott")) is not None
 
 
-def test_a_sentence_is_no_title() -> None:
+def test_a_sentence_is_not_a_title() -> None:
     answer = "The Wind Rises, or as it was called when it first came out in Japan, Kaze Tachinu"
     assert fault_in("Which film?", answer, ["The Wind Rises"]) is None
 
 
 @pytest.mark.parametrize("form", RIGHT)
-def test_nothing_speaks_against_an_answer_that_settles_on_the_gold_answer(form: str) -> None:
+def test_an_answer_that_decides_on_the_gold_answer_has_no_fault(form: str) -> None:
     for place, question in enumerate(QUESTIONS):
         other = QUESTIONS[(place + 1) % len(QUESTIONS)].gold[0]
         answer = filled(form, question.gold[0], other)
@@ -213,7 +215,7 @@ def test_honest_answers_that_look_like_denials_or_choices(
 
 
 @given(st.text(max_size=80), st.text(max_size=200), st.lists(st.text(max_size=20), max_size=3))
-def test_any_text_is_read(question: str, answer: str, gold: list[str]) -> None:
+def test_any_text_can_be_checked(question: str, answer: str, gold: list[str]) -> None:
     fault_in(question, answer, gold)
     assert fault_in(question, "Carl Weathers", ["carl weathers"]) is None
 
@@ -228,7 +230,7 @@ def test_any_text_is_read(question: str, answer: str, gold: list[str]) -> None:
         "(" * 1500,
     ],
 )
-def test_long_and_hostile_texts_are_read_in_passing(text: str) -> None:
+def test_long_and_hostile_texts_are_checked_quickly(text: str) -> None:
     fault_in(WHO, text, ["Carl Weathers", "a"])
 
 
@@ -264,7 +266,7 @@ class Yes(Network):
 @pytest.mark.parametrize(
     "labeller", [JudgeLabeller(network=Yes()), RulesLabeller()], ids=["judge", "rules"]
 )
-def test_no_case_of_the_table_is_called_right(labeller: BaseLabeller) -> None:
+def test_no_wrong_answer_of_the_table_is_called_right(labeller: BaseLabeller) -> None:
     """Whatever a network thinks of it."""
     wrong = [text for texts in (*REFUSALS.values(), *OTHER_ACTS.values()) for text in texts]
     wrong += [filled(form, "Carl Weathers") for form in (*DENIALS, *ALTERNATIVES, *RELATIONS)]
@@ -306,14 +308,16 @@ def test_rules_find_a_gold_answer_in_a_script_without_spaces() -> None:
 
 
 @pytest.mark.parametrize("word", ["not/", "n't/", "not'", "wrong/", "“"])
-def test_an_answer_of_few_words_that_is_very_long_is_read_at_once(word: str) -> None:
+def test_a_very_long_answer_of_few_words_is_checked_quickly(word: str) -> None:
     """It took minutes, as patterns reach from each word to the end."""
     answer = f"{word * 25_000} Carl Weathers"
     assert (fault_in(WHO, answer, WEATHERS) is None) == (word in ("n't/", "“"))
     assert named_only(WHO, answer, WEATHERS) in (None, NOT_PLAIN)
 
 
-def test_labels_by_earlier_rules_are_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_by_earlier_rules_belong_to_another_labeller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     request = Request(ANSWER, AnswerUnit(question=WHO, answer="Unknown", gold=WEATHERS))
     now = [(who.id, request_key(who, request)) for who in (RulesLabeller(), JudgeLabeller())]
     monkeypatch.setattr("assay.labellers.rules.VERSION", 1)
@@ -332,7 +336,7 @@ def test_the_card_says_how_many_cases_there_are() -> None:
 
 
 @pytest.mark.parametrize("gap", [2_000 * " ", 2_000 * "\n", 500 * "\t \n"])
-def test_a_wide_gap_in_an_answer_is_a_space_or_the_end_of_a_line(gap: str) -> None:
+def test_wide_gaps_in_answers_become_a_space_or_a_line_break(gap: str) -> None:
     denied = fault_in("Who?", f"It is not{gap}Paris.", ["Paris"])
     assert denied == "It denies or doubts the gold answer."
     assert fault_in("Who?", f"Rome{gap}or{gap}Paris", ["Paris"]) is not None
@@ -341,7 +345,7 @@ def test_a_wide_gap_in_an_answer_is_a_space_or_the_end_of_a_line(gap: str) -> No
     assert states(f"Paris{gap}Rome", f"Paris,{gap}Rome")
 
 
-def test_a_gold_answer_longer_than_the_answer_does_not_stand_in_it() -> None:
+def test_an_answer_does_not_contain_a_longer_gold_answer() -> None:
     assert fault_in("Who?", "It is not Paris.", ["Paris " * 20_000]) is None
     assert not states("Paris", "Paris " * 20_000)
 
@@ -391,11 +395,11 @@ def test_a_question_with_thousands_of_gold_answers() -> None:
         ("It is C.", "C++", False),
     ],
 )
-def test_numbers_are_whole_and_letters_are_their_own(answer: str, gold: str, stated: bool) -> None:
+def test_only_whole_numbers_and_equal_letters_match(answer: str, gold: str, stated: bool) -> None:
     assert states(answer, gold) is stated
 
 
-def test_a_year_before_a_number_of_three_digits_is_no_thousands() -> None:
+def test_a_year_before_a_three_digit_number_is_a_number_of_its_own() -> None:
     assert names("In 2010 100 people moved.", "2010")
     assert not names("12 000 people moved.", "12")
     assert fault_in("When was it?", "It was not in 2010 100 people moved.", ["2010"]) is not None

@@ -151,24 +151,24 @@ KEY = "sk-Ab+/12=xyz/Q~é9"
 
 
 @pytest.mark.parametrize("name", SECRET_NAMES)
-def test_entries_of_these_names_are_refused(name):
+def test_entries_with_secret_names_are_refused(name):
     assert secret_in({"a": [{name: "v"}]}) == name
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
-def test_entries_of_these_names_are_not(name):
+def test_entries_with_harmless_names_are_accepted(name):
     assert secret_in({"a": [{name: "v"}]}) is None
 
 
 @pytest.mark.parametrize("text", SECRETS)
-def test_texts_such_as_these_are_refused(text):
+def test_texts_that_look_like_secrets_are_refused(text):
     assert looks_secret(text)
     assert secret_in({"note": [{"inner": f"see {text} there"}]}) == "inner"
     assert secret_in({text: 1}) == ""
 
 
 @pytest.mark.parametrize("text", NO_SECRETS)
-def test_texts_such_as_these_are_not(text):
+def test_texts_that_do_not_look_like_secrets_are_accepted(text):
     assert not looks_secret(text)
     assert secret_in({"model": text}) is None
 
@@ -195,11 +195,11 @@ def test_secrets_in_pairs_and_numbers(value):
         {"sha": "0f" * 32},
     ],
 )
-def test_numbers_digests_and_nothing_are_none(value):
+def test_numbers_digests_and_none_are_not_secrets(value):
     assert secret_in(value) is None
 
 
-def test_random_texts_of_every_alphabet_are_known():
+def test_random_texts_of_every_alphabet_are_recognised():
     draw = random.Random(7)
     letters = string.ascii_letters + string.digits
     for alphabet, length in (
@@ -224,18 +224,18 @@ def test_random_texts_of_every_alphabet_are_known():
         KEY.encode().hex(),
     ],
 )
-def test_no_spelling_of_a_key_stands_in_an_error(written):
+def test_every_spelling_of_a_key_is_redacted_in_errors(written):
     assert redact_keys(f"a {written} b", [KEY]) == "a [key] b"
 
 
-def test_of_keys_that_begin_alike_none_leaves_a_rest():
+def test_keys_with_a_common_prefix_are_redacted_completely():
     keys = [KEY + "tail" * length for length in range(10)]
     assert redact_keys(f"a {keys[-1]} b", keys) == "a [key] b"
 
 
 @pytest.mark.parametrize("before", ["", "u", "me", "user:", "Bearer "])
 @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
-def test_nor_in_base64(before, encode):
+def test_keys_in_base64_are_redacted(before, encode):
     coded = encode(f"{before}{KEY}:rest".encode()).decode()
     shown = redact_keys(f"Basic {coded}", [KEY])
     assert "[key]" in shown
@@ -243,7 +243,7 @@ def test_nor_in_base64(before, encode):
 
 
 @pytest.mark.parametrize("start", range(270, 305))
-def test_nor_half_of_one_where_errors_are_cut(start, monkeypatch):
+def test_a_shortened_error_does_not_end_in_half_a_key(start, monkeypatch):
     key = "sk-0123456789-abcdefghij"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     text = "x" * start + key
@@ -252,7 +252,7 @@ def test_nor_half_of_one_where_errors_are_cut(start, monkeypatch):
     assert "sk-" not in excerpt(text)
 
 
-def test_looking_for_secrets_and_keys_takes_no_time():
+def test_searching_hostile_texts_for_secrets_is_fast():
     started = time.process_time()
     for part in (
         "sk-", "sk-a", "eyJ-", "eyJa.", "://", "://a:", "a:", "a:b@", "bearer ", "-----BEGIN ",
@@ -290,7 +290,7 @@ def test_labels_of_a_labeller_with_a_secret_are_not_imported(assay, slide, tmp_p
 
 
 @pytest.mark.parametrize("who", WHO)
-def test_nor_are_they_recorded_labels(assay, slide, who):
+def test_recorded_labels_of_a_labeller_with_a_secret_are_refused(assay, slide, who):
     path = slide / "recorded.jsonl"
     path.write_text(path.read_text() + json.dumps({**LABEL, "labeller": who}))
     done = assay("judge", slide)
@@ -300,7 +300,7 @@ def test_nor_are_they_recorded_labels(assay, slide, who):
 
 
 @pytest.mark.parametrize("spec", ["recorded:{}.jsonl", "embedded:{}", "./{}.gguf", "{}:judge"])
-def test_no_spec_holds_one(assay, slide, spec):
+def test_a_spec_with_a_secret_is_refused(assay, slide, spec):
     done = assay("judge", slide, "--labeller", spec.format("sk-abcdefghijklmnop1234"))
     assert done.returncode == 2
     assert "looks like a key" in done.stderr

@@ -22,7 +22,7 @@ def forecast_rows(plans: TitledPlans, told: ProgressCallback = no_progress) -> l
     rows = []
     seen = KeySet()  # what several steps or protocols need is asked once
     for title, plan in plans:
-        for part in plan.asked:
+        for part in plan.parts:
             count, estimate = 0, Estimate()
             what = f"{title}: prompts measured"
             for key, request in with_progress(part.todo, what, len(part.todo), told):

@@ -49,9 +49,7 @@ class LabellerPart(Protocol):
 @dataclass(slots=True)
 class _FaultStreak:
     """Consecutive faults of one labeller, of which the last ``equal`` have the same ``cause``.
-
-    Their labels are held back until an answer shows that the requests were at fault.
-    """
+    Their labels are held back until an answer shows that the requests were at fault."""
 
     cause: str = ""
     equal: int = 0
@@ -60,13 +58,10 @@ class _FaultStreak:
 
 @dataclass(slots=True)
 class AskingRun:
-    """The state of asking one plan's questions.
-
-    ``reserved`` is what the answers in flight may still cost, ``highest_cost`` the cost of each
-    labeller's dearest answer so far (US dollars). ``settled`` is set whenever an answer has
-    arrived. ``models`` are the names that servers gave their models. Dicts and sets are keyed by
-    the labeller's ``id()``.
-    """
+    """The state of asking one plan's questions. ``reserved`` is what the answers in flight may
+    still cost, ``highest_cost`` the cost of each labeller's dearest answer so far (US dollars).
+    ``settled`` is set whenever an answer has arrived. ``models`` are the names that servers gave
+    their models. Dicts and sets are keyed by the labeller's ``id()``."""
 
     tally: Tally
     writer: LabelWriter
@@ -248,10 +243,8 @@ class AskingRun:
         self.leaving = asyncio.get_running_loop().create_task(self._leave(_GRACE))
 
     async def _leave(self, grace: float | None) -> None:
-        """Cancel idle workers now, and all others after ``grace`` seconds.
-
-        Then nobody is waited for any more: the thread of a user's labeller cannot be stopped.
-        """
+        """Cancel idle workers now, and all others after ``grace`` seconds. Then nobody is waited
+        for any more: the thread of a user's labeller cannot be stopped."""
         loop = asyncio.get_running_loop()
         deadline = None if grace is None else loop.time() + grace
         # Without a deadline, this runs until all workers are done and _run_loop cancels it.

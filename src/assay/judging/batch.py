@@ -21,12 +21,9 @@ from assay.model.labels import Status
 
 @dataclass(frozen=True, slots=True)
 class BatchImport:
-    """The result of an import.
-
-    ``added`` labels, of which ``failed`` are unusable or refused; replies ``known`` before;
-    questions that the server left ``unanswered`` (``errors`` counts the reasons); replies to
-    ``unasked`` questions.
-    """
+    """The result of an import. ``added`` labels, of which ``failed`` are unusable or refused;
+    replies ``known`` before; questions that the server left ``unanswered`` (``errors`` counts the
+    reasons); replies to ``unasked`` questions."""
 
     added: int = 0
     failed: int = 0
@@ -53,13 +50,11 @@ MOST_BYTES = 200_000_000
 
 
 def unexportable(plans: TitledPlans) -> dict[str, int]:
-    """How many questions of each labeller (by name) cannot go into a batch file.
-
-    Raises SettingsError if none can.
-    """
-    asked = [part for _, each in plans for part in each.asked]
-    others = [part for part in asked if not isinstance(unwrapped(part.labeller), OpenAILabeller)]
-    if len(others) == len(asked):
+    """How many questions of each labeller (by name) cannot go into a batch file. Raises
+    SettingsError if none can."""
+    parts = [part for _, each in plans for part in each.parts]
+    others = [part for part in parts if not isinstance(unwrapped(part.labeller), OpenAILabeller)]
+    if len(others) == len(parts):
         raise SettingsError(
             "Batch files only work with 'openai:' and 'anthropic:' labellers, and no task has one."
         )
@@ -75,11 +70,9 @@ def split_into_files(
     most: int = MOST_QUESTIONS,
     most_bytes: int = MOST_BYTES,
 ) -> Iterator[tuple[int, BatchLine]]:
-    """The questions for endpoints, each with the number of its file (from 1).
-
-    Members of ensembles are included. The services want one model per file, which holds at most
-    ``most`` questions and ``most_bytes`` as JSON lines.
-    """
+    """The questions for endpoints, each with the number of its file (from 1). Members of ensembles
+    are included. The services want one model per file, which holds at most ``most`` questions and
+    ``most_bytes`` as JSON lines."""
     by_model: dict[str, list[tuple[OpenAILabeller, Plan]]] = {}
     for endpoint, part in _endpoints(plans):
         by_model.setdefault(endpoint.id.name, []).append((endpoint, part))
@@ -99,12 +92,10 @@ def split_into_files(
 
 
 def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> BatchImport:
-    """Import the replies of result files into the ledger, each file in one transaction.
-
-    A reply becomes a label as in live judging, except that there is no repair turn. Questions that
-    the server did not reach stay missing. Joint labels of ensembles are made once all members have
-    answered. Raises FormatError if a file is not a result file.
-    """
+    """Import the replies of result files into the ledger, each file in one transaction. A reply
+    becomes a label as in live judging, except that there is no repair turn. Questions that the
+    server did not reach stay missing. Joint labels of ensembles are made once all members have
+    answered. Raises FormatError if a file is not a result file."""
     taken_keys: set[str] = set()
     errors: Counter[str] = Counter()
     added = failed = unanswered = unasked = repeated = 0
@@ -113,8 +104,8 @@ def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> BatchImpor
         for reply in read_replies(path):
             replies.setdefault(reply.key, []).append(reply)
         labels = []
-        asked = ((labeller, *item) for labeller, part in _endpoints(plans) for item in part.todo)
-        for labeller, key, request in asked:
+        todo = ((labeller, *item) for labeller, part in _endpoints(plans) for item in part.todo)
+        for labeller, key, request in todo:
             for reply in replies.pop(key, ()):
                 if key in taken_keys:  # twice in the files; counts once
                     repeated += 1
@@ -142,7 +133,7 @@ def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> BatchImpor
 
 def _endpoints(plans: TitledPlans) -> Iterator[tuple[OpenAILabeller, Plan]]:
     """The endpoints with open questions, and their plans."""
-    for part in (part for _, each in plans for part in each.asked if part.todo):
+    for part in (part for _, each in plans for part in each.parts if part.todo):
         endpoint = unwrapped(part.labeller)
         if isinstance(endpoint, OpenAILabeller):
             yield endpoint, part

@@ -36,12 +36,10 @@ _JOINED = 5000  # joint labels made in one transaction
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one labeller will be asked: distinct keys with their requests, and what is known.
-
-    For an ensemble, ``todo`` are the joint labels to make and ``members`` the plans of its members;
-    if these are all known, nothing is asked. ``seen`` is the number of labels in the ledger when
-    the plan was made.
-    """
+    """What one labeller will be asked: distinct keys with their requests, and what is known. For an
+    ensemble, ``todo`` are the joint labels to make and ``members`` the plans of its members; if
+    these are all known, nothing is asked. ``seen`` is the number of labels in the ledger when the
+    plan was made."""
 
     labeller: Labeller
     todo: Sequence[Item]
@@ -51,14 +49,14 @@ class Plan:
     seen: int = 0
 
     @property
-    def asked(self) -> tuple[Plan, ...]:
+    def parts(self) -> tuple[Plan, ...]:
         """The plans that ask somebody: those of the members, or this one."""
         return self.members or (self,)
 
     def estimate(self) -> Estimate:
         """Predicted calls, tokens and US dollars."""
         total = Estimate()
-        for part in self.asked:
+        for part in self.parts:
             for _, request in part.todo:
                 total += part.labeller.estimate(request)
         return total
@@ -76,11 +74,9 @@ def plan(
     retry_failed: bool = False,
     across_tasks: bool = True,
 ) -> Plan:
-    """Plan which of ``requests`` must be asked; without a ``ledger``, nothing is known yet.
-
-    With ``across_tasks``, a label of the same labeller for another task that answers a request
-    counts too (:mod:`assay.tasks.shared`). Raises SettingsError if the labeller cannot do a task.
-    """
+    """Plan which of ``requests`` must be asked; without a ``ledger``, nothing is known yet. With
+    ``across_tasks``, a label of the same labeller for another task that answers a request counts
+    too (:mod:`assay.tasks.shared`). Raises SettingsError if the labeller cannot do a task."""
     seen = 0 if ledger is None else ledger.size()  # before anything is looked up
     distinct = KeySet()
     failed = 0
@@ -139,7 +135,7 @@ def _known(
     """The status of each known request, by key."""
     if ledger is None:
         return {}
-    known = ledger.statuses(map(_asked, some.items()))
+    known = ledger.statuses(map(_question_key, some.items()))
     if across_tasks:
         unknown = {k: r for k, r in some.items() if known.get(k) is not Status.OK}
         known |= dict.fromkeys(_answered_elsewhere(ledger, labeller, unknown), Status.OK)
@@ -163,7 +159,7 @@ def _members(
         plan(
             ledger,
             member,
-            (each for request in requests for each in labeller.asked(request)),
+            (each for request in requests for each in labeller.member_requests(request)),
             retry_failed=retry_failed,
             across_tasks=False,  # joint labels are made from the members' labels for this very task
         )
@@ -179,23 +175,21 @@ def _still_open(plan_: Plan, ledger: Ledger) -> Plan:
 
     def unanswered() -> Iterator[Item]:
         for some in chunks(plan_.todo):
-            known = ledger.statuses(map(_asked, some))
+            known = ledger.statuses(map(_question_key, some))
             yield from (item for item in some if known.get(item[0]) is not Status.OK)
 
     todo = collect(unanswered())
     return replace(plan_, todo=todo, known=plan_.known + len(plan_.todo) - len(todo))
 
 
-def _asked(item: Item) -> QuestionKey:
+def _question_key(item: Item) -> QuestionKey:
     key, request = item
     return request.unit_hash, key
 
 
 def join_votes(ledger: Ledger, plan_: Plan) -> int:
-    """Make the joint labels of an ensemble's plan from its members' labels; return how many.
-
-    A unit that some member has not answered yet is left for later.
-    """
+    """Make the joint labels of an ensemble's plan from its members' labels; return how many. A unit
+    that some member has not answered yet is left for later."""
     ensemble = unwrapped(plan_.labeller)
     if not isinstance(ensemble, EnsembleLabeller):
         return 0
@@ -216,7 +210,7 @@ def join_votes(ledger: Ledger, plan_: Plan) -> int:
 
 
 def _execute(plan_: Plan, ledger: Ledger, run: AskingRun, title: str) -> None:
-    parts = plan_.asked
+    parts = plan_.parts
     todo = sum(len(part.todo) for part in parts)
     known = sum(part.known for part in parts)
     run.tally.wanted, run.tally.known = todo + known, known
@@ -260,10 +254,10 @@ def judge(
     wanted = [
         (part.labeller.id, task)
         for _, each in plans
-        for part in each.asked
+        for part in each.parts
         for task in task_names(part.todo)
     ]
-    if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.asked) > LARGE:
+    if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.parts) > LARGE:
         ledger.use_less_memory()
     with claimed(ledger, wanted, shard):
         if wanted:
@@ -285,7 +279,7 @@ def _execute_all(
     for title, each in plans:
         left = None if budget is None else budget - total.spent
         if total.stopped:
-            for part in each.asked:
+            for part in each.parts:
                 total += Tally(
                     wanted=len(part.todo) + part.known,
                     known=part.known,
@@ -318,21 +312,19 @@ def _spent(tally: Tally) -> str:
 def claimed(
     ledger: Ledger, wanted: Iterable[tuple[LabellerId, str]], shard: Shard | None = None
 ) -> Iterator[None]:
-    """Claim the (labeller, task name) pairs ``wanted``, or a shard of them, while asking.
-
-    Two processes that asked the same would pay twice. Free labellers need no claim. Raises
-    LedgerError, which names the other process, if one of the pairs is claimed already.
-    """
+    """Claim the (labeller, task name) pairs ``wanted``, or a shard of them, while asking. Two
+    processes that asked the same would pay twice. Free labellers need no claim. Raises LedgerError,
+    which names the other process, if one of the pairs is claimed already."""
     named = {_name(who, task): (who, task) for who, task in wanted if not who.is_free}
-    with ExitStack() as held:
+    with ExitStack() as stack:
         # In the same order everywhere: of two processes, one gets all claims instead of each a
         # part.
         for name, (who, task) in sorted(named.items()):
             what = f"{ledger.name}: {who.name} is being asked for '{task}'"
-            held.enter_context(ledger.claim(name, what, shards=shard.count if shard else 0))
+            stack.enter_context(ledger.claim(name, what, shards=shard.count if shard else 0))
             if shard is not None:
                 own = f"{name}-{shard.number}of{shard.count}"
-                held.enter_context(ledger.claim(own, f"{what}, shard {shard},"))
+                stack.enter_context(ledger.claim(own, f"{what}, shard {shard},"))
         yield
 
 

@@ -35,17 +35,17 @@ def _labels_elsewhere(
         name: [source for source in sources(task) if source.task.name in known]
         for name, task in tasks.items()
     }
-    asked: list[QuestionKey] = []
+    question_keys: list[QuestionKey] = []
     others: dict[str, list[tuple[str, Source]]] = {}
     if any(used.values()):
         for key, request in requests.items():
             for source in used[request.task.name]:
                 under = _under(source, request)
                 other = request_key(labeller, under)
-                asked.append((under.unit_hash, other))
+                question_keys.append((under.unit_hash, other))
                 others.setdefault(other, []).append((key, source))
     found: dict[str, list[tuple[Source, Label]]] = {}
-    for other, label in ledger.by_key(asked).items():
+    for other, label in ledger.by_key(question_keys).items():
         for key, source in others[other]:
             found.setdefault(key, []).append((source, label))
     return found

@@ -27,7 +27,7 @@ def why_repeated(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
     counts: Counter[tuple[str, str]] = Counter()
     if not ledger.size():
         return counts
-    for part, some in ((each, some) for each in plan.asked for some in chunks(each.todo)):
+    for part, some in ((each, some) for each in plan.parts for some in chunks(each.todo)):
         own = part.labeller.id
         units = {request.unit_hash: request for _, request in some}
         keys = {key for key, _ in some}

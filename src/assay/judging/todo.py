@@ -23,11 +23,9 @@ _BUCKETS = 1 << 14
 
 
 def collect(items: Iterable[Item]) -> Sequence[Item]:
-    """Collect all items, sorted by content, in a file if there are many.
-
-    Units begin with what they share (the passage, the question). Asked in this order, successive
-    prompts have a common prefix, which servers and the embedded model have cached.
-    """
+    """Collect all items, sorted by content, in a file if there are many. Units begin with what they
+    share (the passage, the question). Asked in this order, successive prompts have a common prefix,
+    which servers and the embedded model have cached."""
     stream = iter(items)
     first = _ordered(stream)
     if len(first) < MANY:

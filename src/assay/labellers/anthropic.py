@@ -69,10 +69,8 @@ class AnthropicLabeller(OpenAILabeller):
 
 
 def message_request(chat: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a chat-completions request to the Messages API.
-
-    Unknown parameters are passed on; the seed, which this API lacks, is left out.
-    """
+    """Convert a chat-completions request to the Messages API. Unknown parameters are passed on; the
+    seed, which this API lacks, is left out."""
     system = [one["content"] for one in chat["messages"] if one["role"] == "system"]
     made: dict[str, Any] = {
         "model": chat["model"],

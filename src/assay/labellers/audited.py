@@ -27,10 +27,8 @@ sample."""
 
 
 class AuditedLabeller(ForwardingLabeller):
-    """``inner`` under the name ``audit:NAME``.
-
-    ``origins`` maps the hash of a changed unit to the probe's variant and the original unit.
-    """
+    """``inner`` under the name ``audit:NAME``. ``origins`` maps the hash of a changed unit to the
+    probe's variant and the original unit."""
 
     def __init__(self, inner: Labeller, origins: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__(inner)

@@ -37,13 +37,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a request.
-
-    ``verdict`` is None if and only if ``status`` is failed; ``error`` then says why. ``cost`` is in
-    US dollars and covers all turns; if it is unknown, ``at_most`` may bound it. ``seconds`` is the
-    time taken. A ``suspect`` failure may be the labeller's fault rather than the request's: the
-    same one many times in a row ends the run.
-    """
+    """The result of a request. ``verdict`` is None if and only if ``status`` is failed; ``error``
+    then says why. ``cost`` is in US dollars and covers all turns; if it is unknown, ``at_most`` may
+    bound it. ``seconds`` is the time taken. A ``suspect`` failure may be the labeller's fault
+    rather than the request's: the same one many times in a row ends the run."""
 
     status: Status
     verdict: Verdict | None = None
@@ -59,11 +56,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Expected calls, tokens and cost of requests.
-
-    ``cost`` and ``at_most``, its upper bound but for a miscount of tokens, are in US dollars, or
-    None if the price is unknown.
-    """
+    """Expected calls, tokens and cost of requests. ``cost`` and ``at_most``, its upper bound but
+    for a miscount of tokens, are in US dollars, or None if the price is unknown."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -96,10 +90,8 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 class Labeller(Protocol):
-    """A labeller. It loads and connects nothing before the first ``label``.
-
-    Your own class can derive from :class:`BaseLabeller`, which leaves only ``id`` and ``label``.
-    """
+    """A labeller. It loads and connects nothing before the first ``label``. Your own class can
+    derive from :class:`BaseLabeller`, which leaves only ``id`` and ``label``."""
 
     @property
     def id(self) -> LabellerId:
@@ -126,12 +118,10 @@ class Labeller(Protocol):
         """The expected cost of the request."""
 
     async def label(self, request: Request) -> Outcome | None:
-        """Answer a request. A reply that cannot be used is a failed Outcome.
-
-        Returns None if the labeller has nothing to say (a file without this label); the label then
-        stays missing. Raises LabellerUnreachable if there is no reply at all; nothing is recorded,
-        and the next run asks again.
-        """
+        """Answer a request. A reply that cannot be used is a failed Outcome. Returns None if the
+        labeller has nothing to say (a file without this label); the label then stays missing.
+        Raises LabellerUnreachable if there is no reply at all; nothing is recorded, and the next
+        run asks again."""
 
     async def __aenter__(self) -> Self: ...
 
@@ -139,11 +129,9 @@ class Labeller(Protocol):
 
 
 class BaseLabeller:
-    """Default implementation of :class:`Labeller`, except for ``id`` and ``label``.
-
-    It takes one request at a time, does any task, has no prompts, costs nothing, and has nothing to
-    open or close. The question is the unit's content.
-    """
+    """Default implementation of :class:`Labeller`, except for ``id`` and ``label``. It takes one
+    request at a time, does any task, has no prompts, costs nothing, and has nothing to open or
+    close. The question is the unit's content."""
 
     @property
     def concurrency(self) -> int:

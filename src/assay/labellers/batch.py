@@ -56,10 +56,8 @@ def batch_lines(
 
 @dataclass(frozen=True, slots=True)
 class BatchReply:
-    """One line of a result file: the reply's JSON object, or the error.
-
-    ``final`` means that the server refuses this question, so that asking again is pointless.
-    """
+    """One line of a result file: the reply's JSON object, or the error. ``final`` means that the
+    server refuses this question, so that asking again is pointless."""
 
     key: str
     reply: Mapping[str, Any] | None
@@ -68,10 +66,8 @@ class BatchReply:
 
 
 def read_replies(path: Path) -> list[BatchReply]:
-    """All replies of a result file, in JSON Lines or Parquet with the same fields.
-
-    Raises FormatError with all lines that are not replies.
-    """
+    """All replies of a result file, in JSON Lines or Parquet with the same fields. Raises
+    FormatError with all lines that are not replies."""
     rows: list[bytes | dict[str, Any]]
     try:
         if path.suffix == ".parquet":
@@ -152,10 +148,8 @@ def _of_message(key: str, result: Mapping[str, Any]) -> BatchReply:
 
 def reply_outcome(labeller: OpenAILabeller, request: Request, reply: BatchReply) -> Outcome | None:
     """The outcome of a batch reply: failed if the server refused the question, as in live judging.
-
     None if the server did not reach it (an overload, an expired batch): the label stays missing and
-    can be asked again.
-    """
+    can be asked again."""
     if reply.reply is not None:
         return labeller.read(request, reply.reply)
     return labeller.refused(f"batch: {reply.error}") if reply.final else None

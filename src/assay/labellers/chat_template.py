@@ -10,10 +10,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 def render_chat(
     template: str, roles: Sequence[str], contents: Sequence[str], bos: str | None, eos: str | None
 ) -> str:
-    """The prompt for messages with these roles and contents, up to the reply.
-
-    Raises whatever the template raises.
-    """
+    """The prompt for messages with these roles and contents, up to the reply. Raises whatever the
+    template raises."""
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     environment.globals["raise_exception"] = _raise
     return environment.from_string(template).render(

@@ -149,10 +149,8 @@ def known_entry_points() -> list[str]:
 
 
 def spec_and_labeller(labeller: AnyLabeller) -> tuple[str, Labeller | None]:
-    """A SPEC for ``labeller``, and the labeller object unless ``labeller`` was a SPEC.
-
-    Raises SettingsError if it is not a labeller.
-    """
+    """A SPEC for ``labeller``, and the labeller object unless ``labeller`` was a SPEC. Raises
+    SettingsError if it is not a labeller."""
     if isinstance(labeller, str):
         return labeller, None
     name = getattr(labeller, "__qualname__", type(labeller).__qualname__)
@@ -216,10 +214,8 @@ def _has(thing: Any, name: str) -> bool:
 
 
 def _version(spec: str, function: Any) -> str:
-    """The function's version: its attribute ``version``, or else a hash of its source.
-
-    Raises SettingsError if it has neither, as its labels would then never be asked again.
-    """
+    """The function's version: its attribute ``version``, or else a hash of its source. Raises
+    SettingsError if it has neither, as its labels would then never be asked again."""
     named = getattr(function, "version", None)
     if named is not None:
         if isinstance(named, bool) or not isinstance(named, str | int | float):

@@ -43,12 +43,10 @@ _SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])(?=\s|$)")  # not after "Dr." or an 
 
 
 class LocalModelLabeller(BaseLabeller):
-    """Base class of labellers with a GGUF model; subclasses define :meth:`_label`.
-
-    ``model`` is a known name or a path, or None for the default. At the first ``label``, a known
-    model is downloaded (with ``progress``) and the model is loaded. Raises SettingsError at once if
-    ``model`` is neither known nor a file. ``engine`` is for tests.
-    """
+    """Base class of labellers with a GGUF model; subclasses define :meth:`_label`. ``model`` is a
+    known name or a path, or None for the default. At the first ``label``, a known model is
+    downloaded (with ``progress``) and the model is loaded. Raises SettingsError at once if
+    ``model`` is neither known nor a file. ``engine`` is for tests."""
 
     def __init__(
         self,
@@ -116,11 +114,8 @@ FOLLOWED = 0.6
 
 
 class EmbeddedLabeller(LocalModelLabeller):
-    """Judges with a GGUF model in this process.
-
-    ``thresholds`` (probe key such as ``r2c2.answer/correct`` → margin in nats) replace the fitted
-    ones.
-    """
+    """Judges with a GGUF model in this process. ``thresholds`` (probe key such as
+    ``r2c2.answer/correct`` → margin in nats) replace the fitted ones."""
 
     def __init__(
         self,

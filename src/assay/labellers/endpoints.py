@@ -78,11 +78,9 @@ class RequestRefused(Exception):
 
 @dataclass
 class _Endpoint:
-    """One address of a model.
-
-    After failures in a row it rests, longer each time, until a trial request is answered. Otherwise
-    an address that refuses at once would always look the least busy.
-    """
+    """One address of a model. After failures in a row it rests, longer each time, until a trial
+    request is answered. Otherwise an address that refuses at once would always look the least
+    busy."""
 
     url: str
     target: str
@@ -153,12 +151,12 @@ class Endpoints:
         self,
         make: Callable[[RequestForm], bytes],
         tokens: int,
-        heard: TextCallback | None = None,
+        on_text: TextCallback | None = None,
         check: Check = lambda _reply: None,
         lost: Callable[[], None] = lambda: None,
     ) -> Mapping[str, Any]:
         """Send the request that ``make`` gives for a form, about ``tokens`` long, and return the
-        reply's JSON object. ``heard`` is told of a reply that comes in pieces; for one of which
+        reply's JSON object. ``on_text`` is told of a reply that comes in pieces; for one of which
         ``check`` raises ValueError another is asked for. ``lost`` is called for each reply that the
         server may have made, and charge for, and that did not come whole.
 
@@ -170,13 +168,13 @@ class Endpoints:
         refused: dict[str, tuple[_Endpoint, float, RequestRefused | LabellerUnreachable]] = {}
         while True:
             sent = self.form.copy()
-            sent.stream = sent.stream and heard is not None
+            sent.stream = sent.stream and on_text is not None
             endpoint = self._next(refused)
             with self._idling():
                 await endpoint.pace.enter(tokens)
             started = time.monotonic()
             try:
-                reply = await self._post(endpoint, make(sent), heard if sent.stream else None)
+                reply = await self._post(endpoint, make(sent), on_text if sent.stream else None)
                 found = self._read(endpoint, reply, started, sent, check)
             except ReplyTooLarge as error:
                 endpoint.works()
@@ -292,8 +290,8 @@ class Endpoints:
         chosen.take(now)
         return chosen
 
-    async def _post(self, endpoint: _Endpoint, body: bytes, heard: TextCallback | None) -> Reply:
-        arrived = None if heard is None else Stream(heard).feed
+    async def _post(self, endpoint: _Endpoint, body: bytes, on_text: TextCallback | None) -> Reply:
+        arrived = None if on_text is None else Stream(on_text).feed
         sent = PostRequest(endpoint.target, endpoint.headers, body, self._timeout, arrived)
         return await self._transport.post(sent)
 

@@ -31,10 +31,8 @@ from assay.tasks.voting import Rule, join, refusal
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One member's verdict on one sample, or None if its reply was unusable.
-
-    ``uid`` is that of its label in the ledger, if it has one.
-    """
+    """One member's verdict on one sample, or None if its reply was unusable. ``uid`` is that of its
+    label in the ledger, if it has one."""
 
     member: int
     sample: int
@@ -43,12 +41,10 @@ class Ballot:
 
 
 class EnsembleLabeller(AskingLabeller, ByTask):
-    """Members that vote by a rule, with ``weights`` in the order of the members.
-
-    ``name`` is the one in the folder's settings. A joint label needs usable votes with more than
-    half of all weight; otherwise it is a failed label. Raises ValueError if there are no members,
-    or if the weights do not fit or the rule ignores them.
-    """
+    """Members that vote by a rule, with ``weights`` in the order of the members. ``name`` is the
+    one in the folder's settings. A joint label needs usable votes with more than half of all
+    weight; otherwise it is a failed label. Raises ValueError if there are no members, or if the
+    weights do not fit or the rule ignores them."""
 
     def __init__(
         self,
@@ -109,14 +105,14 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         problem = next(filter(None, refusals), None)
         return f"ensemble:{self.name}: {problem}" if problem else None
 
-    def asked(self, request: Request) -> list[Request]:
+    def member_requests(self, request: Request) -> list[Request]:
         """The requests that each member gets for a joint one: one per sample."""
         repeats = range(self.samples)
         return [Request(request.task, request.unit, request.sample + n) for n in repeats]
 
     def keys(self, request: Request) -> list[tuple[int, int, str]]:
         """(member, sample, key) of every label that the joint label rests on."""
-        asked = self.asked(request)
+        asked = self.member_requests(request)
         return [
             (index, number, request_key(member, each))
             for index, member in enumerate(self.members)
@@ -135,7 +131,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
 
     async def label(self, request: Request) -> Outcome | None:
         """Ask all members side by side, without a ledger; None if a member has nothing to say."""
-        questions = list(product(enumerate(self.members), enumerate(self.asked(request))))
+        questions = list(product(enumerate(self.members), enumerate(self.member_requests(request))))
         outcomes = await asyncio.gather(
             *(member.label(each) for (_, member), (_, each) in questions)
         )

@@ -29,11 +29,9 @@ class Mode(IntEnum):
 
 @dataclass(slots=True)
 class RequestForm:
-    """Features that the server supports, as far as known.
-
-    ``old_parameters``: ``max_tokens`` and ``temperature``. ``seed``: the parameter. ``lengths``:
-    lengths of lists in schemas. ``stream``: streamed replies, if these are wanted.
-    """
+    """Features that the server supports, as far as known. ``old_parameters``: ``max_tokens`` and
+    ``temperature``. ``seed``: the parameter. ``lengths``: lengths of lists in schemas. ``stream``:
+    streamed replies, if these are wanted."""
 
     mode: Mode = Mode.SCHEMA
     old_parameters: bool = True
@@ -46,10 +44,8 @@ class RequestForm:
 
     def lower(self, reply: Reply, sent: RequestForm) -> bool:
         """After the refusal of a request of form ``sent``, drop the feature that was refused.
-
         Returns False if the refusal was not about the form. Another request may have reduced this
-        form meanwhile.
-        """
+        form meanwhile."""
         message = error_message(reply).casefold()
         # The prompt is too long, which no form changes, though such messages name max_tokens.
         if any(word in message for word in _LENGTH_WORDS):

@@ -56,12 +56,10 @@ class Completion:
 
 
 def yes_no_margin(top: Iterable[tuple[str, float]]) -> tuple[float, float]:
-    """Margin and mass from the most probable first tokens, as (text, natural log-probability).
-
-    All spellings of a word count: ``yes``, ``Yes``, ``YES``, `` Yes`` … A word that is not among
-    the tokens gets the probability of the least probable one, its upper bound. Raises EngineFailure
-    if the two words together have less than MIN_MASS.
-    """
+    """Margin and mass from the most probable first tokens, as (text, natural log-probability). All
+    spellings of a word count: ``yes``, ``Yes``, ``YES``, `` Yes`` … A word that is not among the
+    tokens gets the probability of the least probable one, its upper bound. Raises EngineFailure if
+    the two words together have less than MIN_MASS."""
     words: dict[str, list[float]] = {"yes": [], "no": []}
     floor = 0.0
     for text, logprob in top:
@@ -173,11 +171,8 @@ class GgufEngine:
     """A loaded model. It takes one prompt at a time and is not thread-safe."""
 
     def __init__(self, path: Path, *, context: int = 4096, threads: int | None = None) -> None:
-        """Load the model at ``path`` with a context of ``context`` tokens.
-
-        Raises PrerequisiteError if xllamacpp is missing, and SettingsError if it cannot load the
-        file.
-        """
+        """Load the model at ``path`` with a context of ``context`` tokens. Raises PrerequisiteError
+        if xllamacpp is missing, and SettingsError if it cannot load the file."""
         llama = backend()
         self.context = context
         self._prompter = Prompter(read_header(path), str(path))
@@ -303,11 +298,9 @@ def backend() -> Any:
 
 
 def _parameters(llama: Any, path: Path, context: int, threads: int, folder: Path) -> Any:
-    """Settings of the in-process server: silent, one slot, and closed to everyone else.
-
-    xllamacpp also opens a socket, which is not used here: a Unix socket in a folder that only this
-    user can enter, or on systems without these, a loopback port with a random key.
-    """
+    """Settings of the in-process server: silent, one slot, and closed to everyone else. xllamacpp
+    also opens a socket, which is not used here: a Unix socket in a folder that only this user can
+    enter, or on systems without these, a loopback port with a random key."""
     parameters = llama.CommonParams()
     parameters.model.path = str(path)
     parameters.n_ctx = context

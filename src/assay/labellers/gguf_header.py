@@ -13,19 +13,7 @@ from typing import Any, BinaryIO
 
 from assay.model.errors import SettingsError
 
-_SCALARS = {
-    0: "B",
-    1: "b",
-    2: "H",
-    3: "h",
-    4: "I",
-    5: "i",
-    6: "f",
-    7: "?",
-    10: "Q",
-    11: "q",
-    12: "d",
-}
+_SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}  # struct codes by value type
 _STRING, _ARRAY = 8, 9
 _SPECIAL_TYPES = frozenset((2, 3, 4))  # unknown, control, user-defined
 _MAX_STRING = 64 << 20
@@ -78,10 +66,8 @@ class _HeaderBytes:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """The header of the GGUF file at ``path``.
-
-    Raises SettingsError if the file cannot be read or is not GGUF.
-    """
+    """The header of the GGUF file at ``path``. Raises SettingsError if the file cannot be read or
+    is not GGUF."""
     try:
         with path.open("rb") as stream:
             meta = _metadata(_HeaderBytes(stream))

@@ -35,12 +35,10 @@ _PROMISED: Mapping[str, tuple[tuple[type, ...], str]] = {
 
 
 class GuardedLabeller(ForwardingLabeller):
-    """A user's own labeller, with every return value checked.
-
-    An exception while it labels becomes LabellerFailed, as with a function. An exception elsewhere,
-    or a return value that breaks the protocol, becomes a SettingsError. Assay's own errors pass
-    through. Other attributes are those of the labeller (:func:`unwrapped`).
-    """
+    """A user's own labeller, with every return value checked. An exception while it labels becomes
+    LabellerFailed, as with a function. An exception elsewhere, or a return value that breaks the
+    protocol, becomes a SettingsError. Assay's own errors pass through. Other attributes are those
+    of the labeller (:func:`unwrapped`)."""
 
     def __init__(self, spec: str, labeller: Any) -> None:
         super().__init__(labeller)
@@ -206,10 +204,8 @@ def _fault(outcome: Outcome, task: AnyTask) -> str | None:
 
 @contextmanager
 def errors_as(into: Callable[[BaseException], AssayError], *but: type[Exception]) -> Iterator[None]:
-    """Run a user's code, with its exceptions converted by ``into``.
-
-    Assay's own errors pass through, as do interruptions (Ctrl-C, a cancelled task) and ``but``.
-    """
+    """Run a user's code, with its exceptions converted by ``into``. Assay's own errors pass
+    through, as do interruptions (Ctrl-C, a cancelled task) and ``but``."""
     passing: tuple[type[Exception], ...] = (AssayError, *but)
     try:
         yield

@@ -45,11 +45,9 @@ def labeller_digest(labeller: LabellerId) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make a labeller again on a host.
-
-    ``identity`` is the one that it must have, ``trusted`` are the folders outside ``folder`` that
-    files may be in, and ``task`` selects the labeller's variant for a task.
-    """
+    """How to make a labeller again on a host. ``identity`` is the one that it must have,
+    ``trusted`` are the folders outside ``folder`` that files may be in, and ``task`` selects the
+    labeller's variant for a task."""
 
     spec: str
     folder: Path
@@ -77,14 +75,14 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class _GivenPrompts(Renderer):
+class _RenderedPrompts(Renderer):
     """Chat prompts that the planning process has rendered, as its folder may not exist here;
-    ``given`` is keyed by the unit's ``id()``."""
+    ``prompts`` is keyed by the unit's ``id()``."""
 
-    given: dict[int, Messages] = field(default_factory=dict)
+    prompts: dict[int, Messages] = field(default_factory=dict)
 
     def chat(self, task: AnyTask, unit: Unit) -> Messages:
-        known = self.given.get(id(unit))
+        known = self.prompts.get(id(unit))
         return super().chat(task, unit) if known is None else known
 
 
@@ -93,7 +91,7 @@ class Host:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
-        self._renderer = _GivenPrompts()
+        self._renderer = _RenderedPrompts()
         self._labeller: Labeller | None = None
         self._open = AsyncExitStack()
 
@@ -146,13 +144,13 @@ class Host:
         known = REGISTRY[task]
         request = Request(known, known.unit.model_validate(content), sample)
         if messages:
-            self._renderer.given[id(request.unit)] = tuple(messages)
+            self._renderer.prompts[id(request.unit)] = tuple(messages)
         try:
             return _packed(await labeller.label(request))
         except AssayError as error:
             return _error(error)
         finally:
-            self._renderer.given.pop(id(request.unit), None)
+            self._renderer.prompts.pop(id(request.unit), None)
 
 
 def pack_question(request: Request, messages: Messages) -> list[Any]:

@@ -123,10 +123,8 @@ class _Loop:
 
 
 class HostedLabeller(ForwardingLabeller, ByTask):
-    """``inner``, answering on the hosts of ``hosting``.
-
-    Tasks that are not Assay's own are unknown to hosts; ``inner`` itself answers them.
-    """
+    """``inner``, answering on the hosts of ``hosting``. Tasks that are not Assay's own are unknown
+    to hosts; ``inner`` itself answers them."""
 
     def __init__(self, inner: Labeller, recipe: Recipe, hosting: Hosting) -> None:
         super().__init__(inner)

@@ -78,10 +78,8 @@ class HttpTransport:
         return getproxies()
 
     def _proxy(self, target: URL) -> str | None:
-        """The proxy for an address according to the environment; none for this machine.
-
-        aiohttp's ``trust_env`` would also send passwords of ~/.netrc.
-        """
+        """The proxy for an address according to the environment; none for this machine. aiohttp's
+        ``trust_env`` would also send passwords of ~/.netrc."""
         from urllib.request import proxy_bypass  # noqa: PLC0415 (as above)
 
         host = target.host or ""

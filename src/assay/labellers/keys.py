@@ -42,9 +42,7 @@ ANTHROPIC = Provider("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1", "ANTHR
 
 def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -> str | None:
     """The key for requests for ``model`` to ``url``, or None. ``named``: the user gave the address.
-
-    Raises SettingsError if a key would be sent to an address that must not have it.
-    """
+    Raises SettingsError if a key would be sent to an address that must not have it."""
     host = host_of(url)
     own = f"ASSAY_{_variable_part(host)}_API_KEY"
     # "a-b.example" and "a.b.example" share a variable; it belongs to the one without a hyphen.
@@ -77,10 +75,8 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
 
 
 def host_of(url: str) -> str:
-    """The host of an endpoint's address, in lower case and without a final dot.
-
-    Raises SettingsError for a malformed address, without repeating it, as it may contain a secret.
-    """
+    """The host of an endpoint's address, in lower case and without a final dot. Raises
+    SettingsError for a malformed address, without repeating it, as it may contain a secret."""
     malformed = SettingsError(
         "The address of an endpoint is not valid: its host or port is malformed. Write "
         f"http://HOST:PORT/v1, without a password; put the key into {KEYS}."

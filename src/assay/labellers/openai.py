@@ -216,10 +216,8 @@ class OpenAILabeller(BaseLabeller):
     def _parse(
         self, request: Request, reply: Mapping[str, Any], usage: Usage
     ) -> tuple[Verdict | None, str | None, str]:
-        """The verdict in a reply, its text, and why there is no verdict.
-
-        The text is None if asking again is pointless.
-        """
+        """The verdict in a reply, its text, and why there is no verdict. The text is None if asking
+        again is pointless."""
         usage.add(reply, self._endpoints.redact)
         text, problem = reply_content(reply, self._settings.keys.values())
         if text is None:
@@ -238,7 +236,7 @@ class OpenAILabeller(BaseLabeller):
         usage = Usage()
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
         problem, raw = "", ""
-        heard = text_callback(request) if self.streams else None
+        on_text = text_callback(request) if self.streams else None
         for turn in range(2):
             # The repair turn may be twice as long, as the limit may have cut off the first one.
             make = partial(self._body, request, messages, more=1 + turn)
@@ -246,7 +244,7 @@ class OpenAILabeller(BaseLabeller):
                 # About four characters per token.
                 size = sum(len(message["content"]) for message in messages) // 4
                 lost = partial(usage.lose, messages, request.task.max_tokens * (1 + turn))
-                reply = await self._endpoints.call(make, size, heard, lost=lost)
+                reply = await self._endpoints.call(make, size, on_text, lost=lost)
             except RequestRefused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             verdict, text, problem = self._parse(request, reply, usage)

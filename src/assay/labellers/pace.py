@@ -184,11 +184,9 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def rate_limit_wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds to pause if the headers say that a rate limit is used up, or None.
-
-    Reads ``x-ratelimit-remaining-requests``/``-tokens`` and the matching ``x-ratelimit-reset-…``:
-    durations such as ``1s`` or ``6m0s``, or plain seconds.
-    """
+    """Seconds to pause if the headers say that a rate limit is used up, or None. Reads
+    ``x-ratelimit-remaining-requests``/``-tokens`` and the matching ``x-ratelimit-reset-…``:
+    durations such as ``1s`` or ``6m0s``, or plain seconds."""
     waits = []
     for what in ("requests", "tokens"):
         left = headers.get(f"x-ratelimit-remaining-{what}", "").strip()

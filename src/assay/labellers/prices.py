@@ -26,11 +26,9 @@ _CJK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million input and output tokens.
-
-    ``cached`` is the price of input tokens read from the server's cache, ``cache_write`` of those
-    added to it, for which a service may charge more; None means the price of other input tokens.
-    """
+    """US dollars per million input and output tokens. ``cached`` is the price of input tokens read
+    from the server's cache, ``cache_write`` of those added to it, for which a service may charge
+    more; None means the price of other input tokens."""
 
     input: float
     output: float
@@ -61,11 +59,9 @@ class Price:
 
 
 def list_price(model: str, base_urls: tuple[str, ...]) -> Price | None:
-    """The list price of a model in the package's table (``prices.json``).
-
-    None unless all its addresses are of one provider in the table: elsewhere, a model of the same
-    name may cost anything.
-    """
+    """The list price of a model in the package's table (``prices.json``). None unless all its
+    addresses are of one provider in the table: elsewhere, a model of the same name may cost
+    anything."""
     prices = {_table().get(urlsplit(url).hostname or "", {}).get(model) for url in base_urls}
     return prices.pop() if len(prices) == 1 else None
 
@@ -95,10 +91,8 @@ IN_SETTINGS = (
 
 
 def require_prices(labellers: Iterable[Any], cure: str = IN_SETTINGS) -> None:
-    """Raise SettingsError if the price of a model is unknown, as a budget needs it.
-
-    ``cure`` says how to give a price; ``{model}`` in it stands for the model's name.
-    """
+    """Raise SettingsError if the price of a model is unknown, as a budget needs it. ``cure`` says
+    how to give a price; ``{model}`` in it stands for the model's name."""
     for labeller in labellers:
         for member in getattr(labeller, "members", (labeller,)):
             # Labellers without the attribute, such as rules, cost nothing.
@@ -129,12 +123,10 @@ def _table() -> Mapping[str, Mapping[str, Price]]:
 
 
 def tokens(text: str) -> int:
-    """Estimate the number of tokens of a text in the byte-pair vocabularies of current models.
-
-    The rule of thumb: a short word, a digit or a run of symbols is one token, a longer word one per
+    """Estimate the number of tokens of a text in the byte-pair vocabularies of current models. The
+    rule of thumb: a short word, a digit or a run of symbols is one token, a longer word one per
     seven letters or part of it; a Chinese, Japanese or Korean character is one token, two other
-    letters outside ASCII are one, and a lone accent in a word is none.
-    """
+    letters outside ASCII are one, and a lone accent in a word is none."""
     parts = _WORD.findall(text)
     if text.isascii():
         return sum(1 if len(part) <= _LETTERS else -(-len(part) // _LETTERS) for part in parts)

@@ -27,13 +27,10 @@ from assay.tasks.shared import sources
 
 
 class RecordedLabeller(BaseLabeller):
-    """Answers from the file ``path``; requests that it does not contain stay unanswered.
-
-    The file is read at the first request. The last of several labels of a unit counts. People's
-    labels are skipped: a machine with people's labels would be corrected by itself. Raises
-    SettingsError if the file is missing or has only people's labels, and FormatError with all
-    faulty lines.
-    """
+    """Answers from the file ``path``; requests that it does not contain stay unanswered. The file
+    is read at the first request. The last of several labels of a unit counts. People's labels are
+    skipped: a machine with people's labels would be corrected by itself. Raises SettingsError if
+    the file is missing or has only people's labels, and FormatError with all faulty lines."""
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self._path = path

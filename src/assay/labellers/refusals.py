@@ -1,11 +1,10 @@
-"""Whether an answer declines to answer: the one place that knows, in all languages.
+"""Recognise answers that decline to answer, in many languages (``refusals.toml``).
 
-The whole answer decides. It declines where every clause does, or says nothing (an apology, a
-question back, a reason); a refusal beside anything else ("I'm not sure, but it could be Paris") is
-an answer, for it can be checked, and so is a title in which the words of one stand ("I Don't Know
-How She Does It"). What holds no word ("-", "?") or a word for nothing ("None", "pass") declines
-too, though as a gold answer it is one.
-The phrases, by language, are in ``refusals.toml``.
+The whole answer decides. It declines if every clause declines or says nothing (an apology, a
+counter-question, a reason). A refusal with anything else ("I'm not sure, but it could be Paris") is
+an answer, as it can be checked; so is a title that contains a refusal ("I Don't Know How She Does
+It"). A text without words ("-", "?") or with a word for nothing ("None", "pass") declines too,
+although as a gold answer it is an answer.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from assay.model.phrases import VOWELS, Phrases, in_one_form, phrases_in
 from assay.tasks.r2c2 import Act
 
 LONGEST = 1500
-"""Characters; a longer text is no refusal, whatever it begins with."""
+"""Characters; a longer text is never a refusal."""
 
 _APOSTROPHE = re.compile("[’‘ʼ`´]")
 _STOP = re.compile(
@@ -42,15 +41,15 @@ _MARKUP = re.compile(
 _GAP = re.compile(r"\s{9,}")
 _NO_WORD = re.compile(r"[\s.?!…_\"'–—−-]*")
 UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-"""Letters of scripts in which words have no edges, as a part of a pattern's class."""
+"""Letters of scripts without spaces between words, for a character class of a pattern."""
 _WORDS = re.compile(rf"(?:(?<![\w.,)%])[-−–]?\.?(?=\d))?[\w{VOWELS}]+(?:[+#]+(?!\w))?")
-"""A sign before a number belongs to it, and what tells C++ from C."""
+"""Words; the sign of a number belongs to it, and so do the marks that distinguish C++ from C."""
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))
 
 
 class Refusal(NamedTuple):
-    """How an answer declines, and the words by which it is known."""
+    """How an answer declines, and the words that show it."""
 
     act: Act
     words: str
@@ -69,7 +68,7 @@ class _Phrases(NamedTuple):
 
 
 def refusal_in(answer: str) -> Refusal | None:
-    """How ``answer`` declines to answer; None where it answers, however hesitantly."""
+    """How ``answer`` declines to answer, or None if it answers, however hesitantly."""
     answer = without_gaps(answer)
     if len(answer) > LONGEST:
         return None
@@ -87,7 +86,7 @@ def refusal_in(answer: str) -> Refusal | None:
             if found is None or here.act is Act.FALSE_PREMISE:
                 found = here
             continue
-        # What is wrong with a question is no answer to it, unless taken back.
+        # Saying what is wrong with the question is not an answer, unless it is taken back.
         explains = found is not None and found.act is Act.FALSE_PREMISE and not taken_back
         courtesy = phrases.offer if taken_back else phrases.courtesy
         if not explains and not _says_nothing(clause, courtesy):
@@ -102,37 +101,37 @@ def _gold_declines(gold: str) -> bool:
 
 
 def gold_declines(gold: Iterable[str]) -> bool:
-    """Whether the gold answers say that declining is right: each of them declines itself. A single
-    word with a capital is a name (a film may be called *Unknown*)."""
+    """Whether declining is correct, as each gold answer declines itself. A single capitalised word
+    is a name (a film may be called *Unknown*)."""
     answers = list(gold)
     return bool(answers) and all(map(_gold_declines, answers))
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts are the same but for case, marks and a leading article; *none*, *0* and
-    their like are the same."""
-    ours, theirs = _bare(one), _bare(other)
-    if not ours:
+    """Whether two texts are equal except for case, punctuation and a leading article; *none*, *0*
+    and the like are equal."""
+    one_words, other_words = _bare(one), _bare(other)
+    if not one_words:
         return folded(one) == folded(other)
-    return ours == theirs or all(map(_means_none, (one, other)))
+    return one_words == other_words or all(map(_means_none, (one, other)))
 
 
-@lru_cache(maxsize=64)  # of an answer the same few texts are looked at time and again
+@lru_cache(maxsize=64)  # the same few texts of an answer are looked at again and again
 def folded(text: str) -> str:
-    """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, œ and æ as two
-    letters, no wide gaps."""
+    """Normalise ``text`` for matching phrases: NFKC, lower case, straight apostrophes, œ and æ as
+    two letters, no wide gaps."""
     plain = in_one_form(_APOSTROPHE.sub("'", text))
     return without_gaps(plain.replace("œ", "oe").replace("æ", "ae")).strip()
 
 
 def without_gaps(text: str) -> str:
-    """``text``, wide gaps closed: an answer is no longer for them, and patterns with several runs
-    of spaces in a row would take minutes over a thousand."""
+    """``text`` with wide gaps closed. They must not count as length, and patterns with several runs
+    of spaces would take minutes for a thousand spaces."""
     return _GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", text)
 
 
 def _says_none(text: str) -> bool:
-    """Whether ``text`` holds no word, or one that stands for there being no answer."""
+    """Whether ``text`` has no words, or only one that means that there is no answer."""
     plain = folded(text).strip(_MARKS)
     return _NO_WORD.fullmatch(text) is not None or _phrases().nothing.fullmatch(plain) is not None
 
@@ -149,7 +148,7 @@ def _bare(text: str) -> str:
 
 @cache
 def _phrases() -> _Phrases:
-    # As texts are folded; all of it is in lower case but for escapes.
+    # Normalised as texts are; apart from escapes, all of it is in lower case.
     text = unicodedata.normalize("NFKC", phrases_in("assay.labellers", "refusals.toml"))
     for one, other in (("ß", "ss"), ("ς", "σ"), ("œ", "oe"), ("æ", "ae")):
         text = text.replace(one, other)
@@ -177,7 +176,7 @@ def _phrases() -> _Phrases:
 
 
 def is_title(text: str) -> bool:
-    """Whether every word begins with a capital, but for the small words of titles."""
+    """Whether every word is capitalised, except for the small words of titles."""
     words = re.findall(r"[^\W\d_][\w']*", _APOSTROPHE.sub("'", text))
     if text.isupper() or len(words) < 2:
         return False
@@ -185,7 +184,7 @@ def is_title(text: str) -> bool:
 
 
 def _clauses(text: str) -> list[tuple[bool, str]]:
-    """The clauses of a folded text, and of each whether it takes back what stands before."""
+    """The clauses of a folded text, each with whether it contrasts with the one before it."""
     clauses: list[tuple[bool, str]] = []
     for sentence in _STOP.split(text):
         for place, part in enumerate(_phrases().contrast.split(sentence)):
@@ -196,7 +195,7 @@ def _clauses(text: str) -> list[tuple[bool, str]]:
 
 
 def _declines(clause: str, *, whole: bool = False) -> Refusal | None:
-    """How ``clause`` declines; where ``whole``, only if nothing stands beside the phrase."""
+    """How ``clause`` declines, or None; with ``whole``, the phrase must be the whole clause."""
     phrases = _phrases()
     rest = _without_lead(clause)
     for act, pattern in phrases.start.items():
@@ -211,20 +210,21 @@ def _declines(clause: str, *, whole: bool = False) -> Refusal | None:
 
 
 def _without_lead(clause: str) -> str:
-    # An empty match would go on for ever.
+    # An empty match would loop for ever.
     while (hit := _phrases().lead.match(clause)) and hit.end():
         clause = clause[hit.end() :]
     return clause
 
 
 def _opens(before: str) -> bool:
-    """Whether what stands before a refusal in its clause says nothing of its own."""
+    """Whether the text before a refusal in its clause says nothing itself."""
     part = before.rpartition(",")[0]
     return not part or _says_nothing(part, _phrases().courtesy) or _declines(part) is not None
 
 
 def _ends(after: str) -> bool:
-    """Whether what follows a refusal in its clause is its object, and no guess behind a comma."""
+    """Whether the text after a refusal in its clause is its object, and not a guess after a
+    comma."""
     _, comma, rest = after.partition(",")
     if comma and _phrases().guess.search(rest):
         return False

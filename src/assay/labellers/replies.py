@@ -36,10 +36,8 @@ class UnusableReply(Exception):
 
 
 def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
-    """The verdict in ``reply``. Raises UnusableReply if no JSON object in it fits.
-
-    The last of several fitting objects counts, as models correct themselves.
-    """
+    """The verdict in ``reply``. Raises UnusableReply if no JSON object in it fits. The last of
+    several fitting objects counts, as models correct themselves."""
     text = _without_thoughts(reply) if "<" in reply else reply
     problem = "the reply contains no JSON object"
     candidates = list(islice(_objects(text), _MOST_CANDIDATES))
@@ -125,10 +123,8 @@ def json_object(text: str | bytes) -> dict[str, Any] | None:
 
 
 def _spans(text: str, tokens: re.Pattern[str]) -> deque[tuple[int, int]]:
-    """Start and end of candidate JSON objects, by their braces, in order of their ends.
-
-    One pass finds them, however deeply they nest; of very many, the last are kept.
-    """
+    """Start and end of candidate JSON objects, by their braces, in order of their ends. One pass
+    finds them, however deeply they nest; of very many, the last are kept."""
     found: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
     opened = array("q")  # starts of open braces, -1 in prose, where quotes have no meaning
     inside = place = 0

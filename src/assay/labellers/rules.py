@@ -51,9 +51,7 @@ _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)|(?<![\d.,])\d{1,3}
 
 def normalise(text: str) -> tuple[str, ...]:
     """Words in lower case without accents, punctuation and articles, as is usual in QA matching.
-
-    Numbers are single words: 12,000 and 12 000 become 12000, and 1,5 becomes 1.5.
-    """
+    Numbers are single words: 12,000 and 12 000 become 12000, and 1,5 becomes 1.5."""
     text = plain(folded(text))
     if not text.isascii():
         text = "".join(c for c in text if not unicodedata.combining(c) or _VOWEL.match(c))

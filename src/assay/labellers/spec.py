@@ -41,11 +41,9 @@ SPEC_HELP = (
 
 @dataclass(frozen=True, slots=True)
 class LabellerOptions:
-    """Settings of labellers, from ``[judging]`` and ``[prices]`` of ``assay.toml``.
-
-    ``named`` means that the user gave the SPEC, not a file: its addresses may get keys, and its
-    files may be anywhere.
-    """
+    """Settings of labellers, from ``[judging]`` and ``[prices]`` of ``assay.toml``. ``named`` means
+    that the user gave the SPEC, not a file: its addresses may get keys, and its files may be
+    anywhere."""
 
     limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
@@ -76,12 +74,10 @@ class LabellerOptions:
 def make_labeller(
     spec: str, *, folder: Path, renderer: Renderer, options: LabellerOptions
 ) -> Labeller:
-    """The labeller that ``spec`` names; file names are relative to ``folder``.
-
-    Nothing is loaded or connected. A SPEC that is not Assay's own is looked up among entry points
-    and as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood, and
-    PrerequisiteError for a judge that is not installed.
-    """
+    """The labeller that ``spec`` names; file names are relative to ``folder``. Nothing is loaded or
+    connected. A SPEC that is not Assay's own is looked up among entry points and as
+    ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood, and
+    PrerequisiteError for a judge that is not installed."""
     kind, _, rest = spec.strip().partition(":")
     if kind not in ("openai", "anthropic"):  # for these, openai_settings checks
         reject_keys("The name of a labeller", kind, rest)
@@ -172,12 +168,9 @@ def reject_keys(what: str, *parts: str) -> None:
 def openai_settings(
     rest: str, options: LabellerOptions, provider: Provider = OPENAI
 ) -> OpenAISettings:
-    """Parse ``MODEL[@BASE_URL[@BASE_URL…]]`` of ``openai:`` into settings.
-
-    Several addresses of one model share the load. Keys come from the environment
-    (:mod:`assay.labellers.keys`). Raises SettingsError for a malformed address, or one that
-    contains a secret, which is not repeated.
-    """
+    """Parse ``MODEL[@BASE_URL[@BASE_URL…]]`` of ``openai:`` into settings. Several addresses of one
+    model share the load. Keys come from the environment (:mod:`assay.labellers.keys`). Raises
+    SettingsError for a malformed address, or one that contains a secret, which is not repeated."""
     model, *urls = re.split(r"@(?=https?://)", rest, flags=re.IGNORECASE)
     if USER_AND_PASSWORD.search(model):
         raise SettingsError(

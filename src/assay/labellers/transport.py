@@ -47,10 +47,8 @@ class PostRequest(NamedTuple):
 
 
 class Transport(Protocol):
-    """Sends a POST request and returns the reply, whatever its status.
-
-    Raises TransportError if there is no reply.
-    """
+    """Sends a POST request and returns the reply, whatever its status. Raises TransportError if
+    there is no reply."""
 
     async def post(self, sent: PostRequest) -> Reply: ...
 

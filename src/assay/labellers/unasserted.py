@@ -1,5 +1,4 @@
-"""What stands beside a claim that is not asserted: the words and patterns of
-``unasserted.toml``."""
+"""Words and patterns around claims that are not asserted, from ``unasserted.toml``."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ _RULES = Phrases.of("assay.labellers", "unasserted.toml").rules
 
 
 def found(rule: str, text: str) -> bool:
-    """Whether a pattern of ``rule`` is found in ``text``, which need not be folded."""
-    # Praise speaks of what is beyond doubt; elsewhere that affirms.
-    said = _folded(text) if rule == "commends" else without_affirming(text)
-    return _RULES[rule].search(said) is not None
+    """Whether ``text``, which need not be folded, matches ``rule``."""
+    # In praise, "beyond doubt" and the like are what is looked for; elsewhere they affirm.
+    searched = _folded(text) if rule == "commends" else without_affirming(text)
+    return _RULES[rule].search(searched) is not None
 
 
 def without_affirming(text: str) -> str:
-    """``text``, folded, without what looks like a denial or doubt and affirms."""
+    """Folded ``text`` without phrases that look like denial or doubt but affirm."""
     return _RULES["affirms"].sub(" ", _folded(text))
 
 

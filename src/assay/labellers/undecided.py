@@ -1,5 +1,7 @@
-"""Answers that name the gold answer among others and settle on none, or speak of it as a mistake,
-known by the words around it rather than by the form of the whole answer. English only."""
+"""Find answers that name the gold answer among others without deciding, or call it a mistake.
+
+They are recognised by the words around the name, not by the form of the whole answer. English only.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from collections.abc import Sequence
 from assay.model.phrases import Phrases
 
 LONGEST = 40
-"""Words; a longer answer tells more than which of several it means."""
+"""Words; in a longer answer, other names need not be alternatives."""
 LEAD = 1000
-"""Characters before a name that are looked at: patterns that reach from word to word would take
-minutes over an answer of few words that is one word of 100,000 characters."""
+"""Characters before a name that are searched. Without a limit, the patterns would take minutes for
+a single word of 100,000 characters."""
 SHORT = 12
 LISTED = 5
-"""Short parts from which an answer is a list."""
+"""An answer with at least this many short parts is a list."""
 
 _PHRASES = Phrases.of("assay.labellers", "undecided.toml")
 _RULES = _PHRASES.rules
@@ -28,8 +30,8 @@ _NO_NAMES = _PHRASES.words["no_names"]
 
 
 def dismissed(before: str, after: str) -> bool:
-    """Whether what stands before or after a name, folded, calls it a mistake, or has others say it
-    and sets them right."""
+    """Whether the folded text before or after a name calls it a mistake, or attributes it to others
+    and corrects them."""
     if _RULES["dismissed"].search(before) or _RULES["dismisses"].match(after):
         return True
     return (
@@ -38,41 +40,40 @@ def dismissed(before: str, after: str) -> bool:
     )
 
 
-def called_mistake(before: str, asked: str) -> bool:
-    """Whether what stands before a name in an answer of a sentence or two calls it a mistake, or
-    holds it against another. Words of the question (``asked``) count for nothing. All texts are
-    folded."""
-    return _speaks(_RULES["mistaken"], before, asked)
+def called_mistake(before: str, query: str) -> bool:
+    """Whether the text before a name in a short answer calls it a mistake, or contrasts it with
+    another. Words of the question (``query``) do not count. All texts are folded."""
+    return _speaks(_RULES["mistaken"], before, query)
 
 
-def plainly_given(before: str, after: str, asked: str) -> bool:
-    """Whether such an answer gives what stands between ``before`` and ``after`` as the answer: it
-    calls nothing a mistake and sets nothing against it, and where it speaks of answers or opinions
-    does so in a way that gives one."""
-    if called_mistake(before, asked) or _speaks(_RULES["speaks_of_answers"], before, asked):
+def plainly_given(before: str, after: str, query: str) -> bool:
+    """Whether a short answer gives the name between ``before`` and ``after`` as its answer. It does
+    not call it a mistake or contrast it, and any words about answers or opinions present it as the
+    answer."""
+    if called_mistake(before, query) or _speaks(_RULES["speaks_of_answers"], before, query):
         return False
     return (
         _RULES["set_against"].match(after) is not None or _RULES["takes_back"].match(after) is None
     )
 
 
-def _speaks(words: re.Pattern[str], before: str, asked: str) -> bool:
+def _speaks(words: re.Pattern[str], before: str, query: str) -> bool:
     lead = _RULES["given_as"].sub(" ", _LAST_CLAUSE.split(_QUOTED.sub(" ", before[-LEAD:]))[-1])
-    own = set(re.findall(r"[\w']+", asked))
+    own = set(re.findall(r"[\w']+", query))
     return any(hit.group() not in own for hit in words.finditer(lead))
 
 
-def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> bool:
-    """Whether an answer (``said``: folded) names something beside the gold answers and says that it
-    may be the one or the other."""
-    if len(said.split()) > LONGEST:
+def unsettled(answer: str, reply: str, question: str, gold: Sequence[str]) -> bool:
+    """Whether an answer (``reply``: folded) also names something other than the gold answers and
+    says that it may be the one or the other."""
+    if len(reply.split()) > LONGEST:
         return False
-    open_ = _RULES["strong"].search(said) is not None or (
-        len(_RULES["weak"].findall(said)) > 1 and len(said.split()) <= 2 * SHORT
+    open_ = _RULES["strong"].search(reply) is not None or (
+        len(_RULES["weak"].findall(reply)) > 1 and len(reply.split()) <= 2 * SHORT
     )
     known = {word for one in (question, *gold) for word in re.findall(r"\w+", one.casefold())}
     known |= _NO_NAMES
-    if open_ or (len(said.split()) <= SHORT and _OR.search(said)):
+    if open_ or (len(reply.split()) <= SHORT and _OR.search(reply)):
         return _names_more(answer, known)
     parts = [one for one in _JOINT.split(answer) if one.strip()]
     if len(parts) < LISTED or any(len(one.split()) > SHORT / 2 for one in parts):
@@ -83,7 +84,7 @@ def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> boo
 
 
 def _names_more(text: str, known: set[str]) -> bool:
-    """Whether ``text`` has a name or number with a word that is not ``known``."""
+    """Whether ``text`` contains a name or number with a word that is not ``known``."""
     return any(
         not set(re.findall(r"\w+", hit.group().casefold())) <= known for hit in _NAME.finditer(text)
     )

@@ -48,10 +48,8 @@ def vllm_settings(model: str, options: LabellerOptions) -> OpenAISettings:
 
 
 class VllmLabeller(OpenAILabeller):
-    """A model in vLLM's engine; ``engine`` holds arguments of its ``AsyncEngineArgs``.
-
-    The first request starts the engine; it raises PrerequisiteError if vLLM is missing.
-    """
+    """A model in vLLM's engine; ``engine`` holds arguments of its ``AsyncEngineArgs``. The first
+    request starts the engine; it raises PrerequisiteError if vLLM is missing."""
 
     kind = "vllm"
     endpoint = "vllm"

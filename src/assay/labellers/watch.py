@@ -19,12 +19,9 @@ from assay.labellers.streams import TextCallback
 
 @dataclass
 class Watch:
-    """Receives the reports of labellers.
-
-    ``note`` takes messages for the user. ``partial_reply`` takes replies while they are written, if
-    somebody watches. ``idle`` holds the tasks that wait for their turn or for another attempt, so
-    that nothing is lost if they are cancelled.
-    """
+    """Receives the reports of labellers. ``note`` takes messages for the user. ``partial_reply``
+    takes replies while they are written, if somebody watches. ``idle`` holds the tasks that wait
+    for their turn or for another attempt, so that nothing is lost if they are cancelled."""
 
     note: Callable[[str], None] = lambda _: None
     partial_reply: Callable[[Request, str], None] | None = None

@@ -29,11 +29,9 @@ class BattleVerdict(StrEnum):
 
 
 class Battle(NamedTuple):
-    """One judgment of a battle between runs ``a`` (shown first) and ``b``.
-
-    ``verdict`` is None if judging failed, ``topic`` is None if the file has no topics, and
-    ``judge`` is empty if the file does not say who judged.
-    """
+    """One judgment of a battle between runs ``a`` (shown first) and ``b``. ``verdict`` is None if
+    judging failed, ``topic`` is None if the file has no topics, and ``judge`` is empty if the file
+    does not say who judged."""
 
     topic: str | None
     a: str
@@ -80,9 +78,7 @@ def group_by_pair(
 
 def merge_battles(battles: Iterable[Battle]) -> list[Battle]:
     """One battle for each pair of runs, topic and judge: their common verdict, or else a tie.
-
-    Battles without a topic are never merged.
-    """
+    Battles without a topic are never merged."""
     merged_battles = []
     for (topic, *_), group in group_by_pair(battles).items():
         if topic is None:

@@ -36,10 +36,8 @@ class FunctionError(SettingsError):
 
 
 class ConfinedFunction:
-    """A function, named ``module:name``, that takes and returns plain JSON.
-
-    Its process starts at the first call, and again after a call that exceeded a limit.
-    """
+    """A function, named ``module:name``, that takes and returns plain JSON. Its process starts at
+    the first call, and again after a call that exceeded a limit."""
 
     def __init__(self, function: str, seconds: float = SECONDS) -> None:
         self._function = function
@@ -48,10 +46,8 @@ class ConfinedFunction:
         self._worker: _Worker | None = None
 
     def __call__(self, what: str, *args: Any) -> Any:
-        """Call the function with ``args``; ``what`` names the input in messages.
-
-        Raises SettingsError if the call exceeds a limit, and FunctionError if the function raises.
-        """
+        """Call the function with ``args``; ``what`` names the input in messages. Raises
+        SettingsError if the call exceeds a limit, and FunctionError if the function raises."""
         line = json.dumps(args, default=vars).encode() + b"\n"
         with self._lock:
             reply = self._call(line, what)

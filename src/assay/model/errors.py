@@ -10,11 +10,8 @@ from assay.model.wording import consecutive, range_text
 
 
 class AssayError(Exception):
-    """Base class of all errors that Assay raises on purpose.
-
-    ``exit_status`` is the command line's: 2 for wrong usage or unreadable input, 3 if a labeller
-    could not be reached.
-    """
+    """Base class of all errors that Assay raises on purpose. ``exit_status`` is the command line's:
+    2 for wrong usage or unreadable input, 3 if a labeller could not be reached."""
 
     exit_status = 2
 
@@ -43,12 +40,9 @@ class LedgerError(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault in an input file.
-
-    ``line`` counts from 1 (0 is the file as a whole), ``topic`` is the question or topic id if
-    known, ``why`` says what is wrong and ``cure`` what to do about it. ``severity`` is ``error``,
-    or ``warning`` if the file is still usable.
-    """
+    """A fault in an input file. ``line`` counts from 1 (0 is the file as a whole), ``topic`` is the
+    question or topic id if known, ``why`` says what is wrong and ``cure`` what to do about it.
+    ``severity`` is ``error``, or ``warning`` if the file is still usable."""
 
     file: str
     line: int
@@ -72,10 +66,8 @@ _MOST_RANGES = 12  # lines, or ranges of lines, that are named
 
 
 def group_faults(faults: Iterable[Fault]) -> Iterator[tuple[str, Sequence[Fault]]]:
-    """Faults of one file, equal ones as one group, each with its place in words.
-
-    Errors that name a topic are never grouped.
-    """
+    """Faults of one file, equal ones as one group, each with its place in words. Errors that name a
+    topic are never grouped."""
     by_text: dict[tuple[object, ...], list[Fault]] = {}
     for fault in faults:
         alone = fault.severity == "error" and fault.topic

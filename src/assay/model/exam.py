@@ -65,11 +65,9 @@ BankForm = Literal["lines", "table", "tqa"]
 
 @dataclass(frozen=True)
 class Bank:
-    """A question bank: the questions of every query, in file order.
-
-    ``collection`` names the test collection, or is None if the file does not. ``rows`` are the
-    original records; writing starts from them, so that fields unknown to Assay are kept.
-    """
+    """A question bank: the questions of every query, in file order. ``collection`` names the test
+    collection, or is None if the file does not. ``rows`` are the original records; writing starts
+    from them, so that fields unknown to Assay are kept."""
 
     queries: Mapping[str, QueryBank]
     collection: str | None = None
@@ -84,12 +82,9 @@ class Bank:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The passages that a run retrieved for a query, best first.
-
-    ``ranks`` count from 1. ``scores`` are the run's, one per passage, or empty. A rank may be
-    vacant if not all retrieved passages are known; several passages share a rank if the run ranks
-    by subtopic.
-    """
+    """The passages that a run retrieved for a query, best first. ``ranks`` count from 1. ``scores``
+    are the run's, one per passage, or empty. A rank may be vacant if not all retrieved passages are
+    known; several passages share a rank if the run ranks by subtopic."""
 
     passages: tuple[str, ...] = ()
     ranks: Sequence[int] = ()
@@ -153,11 +148,8 @@ class RunPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradedPassage:
-    """A passage of the pool, without its grades.
-
-    ``record`` is the original record including grades, or empty if the passage does not come from a
-    file of graded passages.
-    """
+    """A passage of the pool, without its grades. ``record`` is the original record including
+    grades, or empty if the passage does not come from a file of graded passages."""
 
     id: str
     text: str

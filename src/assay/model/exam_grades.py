@@ -19,11 +19,9 @@ TOP_GRADE = 5
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """How well each passage answers each question of a query.
-
-    ``passages`` are the ids of the rows, ``questions`` those of the columns. ``values`` holds the
-    grades, and :data:`NO_GRADE` for pairs without one.
-    """
+    """How well each passage answers each question of a query. ``passages`` are the ids of the rows,
+    ``questions`` those of the columns. ``values`` holds the grades, and :data:`NO_GRADE` for pairs
+    without one."""
 
     passages: tuple[str, ...]
     questions: tuple[str, ...]
@@ -45,10 +43,8 @@ class Grades:
         return Grades(tuple(passages), self.questions, made)
 
     def columns(self, questions: Sequence[str]) -> GradeMatrix:
-        """The matrix with columns ``questions``; unknown questions have no grades.
-
-        A last row without grades is added, to which unknown passages can be mapped.
-        """
+        """The matrix with columns ``questions``; unknown questions have no grades. A last row
+        without grades is added, to which unknown passages can be mapped."""
         made = np.full((len(self.passages) + 1, len(questions)), NO_GRADE, dtype=np.int8)
         places = {question: place for place, question in enumerate(self.questions)}
         known = [(at, places[q]) for at, q in enumerate(questions) if q in places]

@@ -10,11 +10,9 @@ from assay.model.errors import PrerequisiteError
 
 
 def import_extra(module: str, needs: str, extra: str) -> Any:
-    """Import ``module``, which ``extra`` installs.
-
-    Raises PrerequisiteError if that fails. Its message begins with ``needs`` ("An index needs
-    tantivy") and says why, if the module is installed but cannot be loaded.
-    """
+    """Import ``module``, which ``extra`` installs. Raises PrerequisiteError if that fails. Its
+    message begins with ``needs`` ("An index needs tantivy") and says why, if the module is
+    installed but cannot be loaded."""
     # Otherwise onnxruntime sends telemetry and leaves an id in the home folder.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:

@@ -26,11 +26,9 @@ label's ``detail`` that says how the audit changed the unit."""
 @dataclass(frozen=True, slots=True)
 class LabellerId:
     """Identity of a labeller: two labellers are the same if and only if all fields are equal.
-
     ``name`` is for people (``openai:gpt-4.1``, ``human:KIM``, ``rules``). ``kind`` is ``model``,
     ``rules``, ``human``, ``recorded`` or ``ensemble``. ``params`` holds what changes the answers
-    (temperature, file hash, thresholds …), never a secret.
-    """
+    (temperature, file hash, thresholds …), never a secret."""
 
     name: str
     kind: str
@@ -137,10 +135,8 @@ def seconds_of(label: Label) -> float | None:
 
 
 def is_independent(label: Label) -> bool:
-    """Whether this is a person's own judgment, fit to be the truth that a machine is measured by.
-
-    A label is not independent if the person changed another label, in a file or a marked run.
-    """
+    """Whether this is a person's own judgment, fit to be the truth that a machine is measured by. A
+    label is not independent if the person changed another label, in a file or a marked run."""
     mode = mode_of(label)
     return label.labeller.is_human and mode in INDEPENDENT and bool(mode or not label.overrules)
 

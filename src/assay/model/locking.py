@@ -25,9 +25,7 @@ NO_LOCKS_WARNING = (
 
 def try_lock(file: int, *, shared: bool = False, wait: bool = False) -> bool:
     """Lock an open file or folder; False if another process holds the lock (never with ``wait``).
-
-    Raises OSError on file systems without locks.
-    """
+    Raises OSError on file systems without locks."""
     how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         fcntl.flock(file, how if wait else how | fcntl.LOCK_NB)
@@ -37,10 +35,8 @@ def try_lock(file: int, *, shared: bool = False, wait: bool = False) -> bool:
 
 
 class TemporaryFolder:
-    """A folder ``assay-KIND-…`` in the system's temporary folder, which ``close`` removes.
-
-    Folders of processes that were killed are removed when the next one is created.
-    """
+    """A folder ``assay-KIND-…`` in the system's temporary folder, which ``close`` removes. Folders
+    of processes that were killed are removed when the next one is created."""
 
     def __init__(self, kind: str) -> None:
         self._lock: int | None = None

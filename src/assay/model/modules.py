@@ -28,11 +28,9 @@ TRUSTED = "ASSAY_TRUSTED_MODULES"
 
 
 def check_module(module: str, spec: str) -> None:
-    """Raise SettingsError if a file must not name ``module``, as it does in ``spec``.
-
-    That is a module of Python, Assay, an installed package or an evaluation folder, unless
-    ``ASSAY_TRUSTED_MODULES`` names it. The check imports none of these.
-    """
+    """Raise SettingsError if a file must not name ``module``, as it does in ``spec``. That is a
+    module of Python, Assay, an installed package or an evaluation folder, unless
+    ``ASSAY_TRUSTED_MODULES`` names it. The check imports none of these."""
     trusted = [name.strip() for name in os.environ.get(TRUSTED, "").split(",") if name.strip()]
     if any(module == name or module.startswith(f"{name}.") for name in trusted):
         return

@@ -14,12 +14,10 @@ class Argument(NamedTuple):
 
 
 class Option(NamedTuple):
-    """An option: a parameter of a command or another function, or a field of a dataclass.
-
-    ``flag`` is its spelling if that is not its name (``-o --out``, ``--on/--off``); a flag that is
-    true by default becomes ``--NAME/--no-NAME``. ``least`` and ``most`` bound a number. ``of``
-    lists the allowed words of a parameter that takes a str.
-    """
+    """An option: a parameter of a command or another function, or a field of a dataclass. ``flag``
+    is its spelling if that is not its name (``-o --out``, ``--on/--off``); a flag that is true by
+    default becomes ``--NAME/--no-NAME``. ``least`` and ``most`` bound a number. ``of`` lists the
+    allowed words of a parameter that takes a str."""
 
     help: str
     flag: str = ""

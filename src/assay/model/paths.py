@@ -28,11 +28,9 @@ slow the others down."""
 
 
 def path_inside(folder: Path, name: Path | str, what: str) -> Path:
-    """The path of ``name`` relative to ``folder``.
-
-    Raises SettingsError if it, or the target of a link, is neither in the folder nor in a trusted
-    one. ``what`` begins the message: what names the file.
-    """
+    """The path of ``name`` relative to ``folder``. Raises SettingsError if it, or the target of a
+    link, is neither in the folder nor in a trusted one. ``what`` begins the message: what names the
+    file."""
     path = folder / name
     try:
         real = path.resolve()
@@ -125,10 +123,8 @@ def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
 
 
 def check_file(path: Path, most: int | None, what: str) -> None:
-    """Raise SettingsError unless ``path`` is a plain file of at most ``most`` bytes.
-
-    Reading a pipe or a device could wait forever. ``what`` begins the message.
-    """
+    """Raise SettingsError unless ``path`` is a plain file of at most ``most`` bytes. Reading a pipe
+    or a device could wait forever. ``what`` begins the message."""
     if not path.is_file():
         raise SettingsError(f"{what}: {path} is not a regular file. Put a file in its place.")
     if most is not None and path.stat().st_size > most:

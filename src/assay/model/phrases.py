@@ -18,9 +18,9 @@ VOWELS = (
     r"\u0900-\u0963\u0970-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
     r"\u102b-\u103e\u17b4-\u17d3"
 )
-"""Vowels and tones of Indian scripts, Thai, Lao, Burmese and Khmer that are marks on a letter (and
-the letters among them), as a part of a pattern's class: no letters to ``\\w``, they tell words
-apart all the same."""
+"""Vowel and tone marks of Indian scripts, Thai, Lao, Burmese and Khmer, and the letters between
+them, for a character class of a pattern. They distinguish words, although ``\\w`` does not match
+them."""
 
 _DIGITS = re.compile(r"[^\D0-9]")
 
@@ -75,7 +75,6 @@ def _forms(verbs: list[str]) -> str:
 
 
 def in_one_form(text: str) -> str:
-    """``text`` in lower case and Unicode's compatible form (NFKC), with the digits of all scripts
-    as 0 to 9."""
+    """Normalise ``text``: NFKC, case folded, digits of all scripts as 0 to 9."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return _DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)

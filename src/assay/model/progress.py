@@ -19,16 +19,16 @@ def no_progress(_what: str, _done: int, _fraction: float | None) -> None:
 
 
 def with_progress(
-    items: Iterable[T], what: str, total: int | None, told: ProgressCallback
+    items: Iterable[T], what: str, total: int | None, report: ProgressCallback
 ) -> Iterator[T]:
     """Yield ``items`` and report now and then how many of ``total`` were taken."""
     done = 0
     for done, item in enumerate(items, 1):
         if done % _EVERY == 0 and done != total:
-            told(what, done, fraction_done(done, total))
+            report(what, done, fraction_done(done, total))
         yield item
     if done:
-        told(what, done, 1.0)
+        report(what, done, 1.0)
 
 
 def fraction_done(done: int, total: int | None) -> float | None:

@@ -36,11 +36,8 @@ WORDINGS = " | "
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A test question.
-
-    ``gold`` holds the accepted answers, if any. If several answers are ``required`` together, that
-    field has the wordings of each, and ``gold`` has all wordings.
-    """
+    """A test question. ``gold`` holds the accepted answers, if any. If several answers are
+    ``required`` together, that field has the wordings of each, and ``gold`` has all wordings."""
 
     id: str
     text: str
@@ -143,10 +140,8 @@ class PassageRun:
 
 
 class Nugget(NamedTuple):
-    """A factual claim in one sentence, and the passage that it is taken from.
-
-    ``mark`` is None in an unmarked AC run, and if a label is missing.
-    """
+    """A factual claim in one sentence, and the passage that it is taken from. ``mark`` is None in
+    an unmarked AC run, and if a label is missing."""
 
     num: int
     key: PassageKey
@@ -159,10 +154,8 @@ _nugget: Callable[[Iterable[Any]], Nugget] = partial(tuple.__new__, Nugget)
 
 
 class PlainNuggets(NamedTuple):
-    """The nuggets of an answer as columns, if all are unmarked and on consecutive lines.
-
-    ``first`` is the line of the first nugget.
-    """
+    """The nuggets of an answer as columns, if all are unmarked and on consecutive lines. ``first``
+    is the line of the first nugget."""
 
     nums: bytes
     keys: Sequence[PassageKey]

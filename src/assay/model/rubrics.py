@@ -19,11 +19,9 @@ class Met(StrEnum):
 
 
 class Criterion(NamedTuple):
-    """A criterion of a rubric.
-
-    ``axis`` groups criteria (RAGDoll's type). ``tier`` is ``mandatory``, ``optional`` or empty.
-    ``source`` is the text of the nugget that the criterion is made from.
-    """
+    """A criterion of a rubric. ``axis`` groups criteria (RAGDoll's type). ``tier`` is
+    ``mandatory``, ``optional`` or empty. ``source`` is the text of the nugget that the criterion is
+    made from."""
 
     text: str
     weight: float

@@ -21,12 +21,9 @@ _TOGETHER = 1 << 20  # most bytes read at a time for several texts
 
 
 class Scratch:
-    """An append-only store of bytes.
-
-    The first ``held`` bytes (a megabyte if None) stay in memory, so small data needs no disk; the
-    rest goes to the system's temporary folder. That file has no name, so however the process ends,
-    nothing is left behind.
-    """
+    """An append-only store of bytes. The first ``held`` bytes (a megabyte if None) stay in memory,
+    so small data needs no disk; the rest goes to the system's temporary folder. That file has no
+    name, so however the process ends, nothing is left behind."""
 
     def __init__(self, held: int | None = None) -> None:
         self._most = _HELD if held is None else held
@@ -44,10 +41,8 @@ class Scratch:
         return self._end
 
     def add(self, data: bytes | memoryview | bytearray) -> int:
-        """Append bytes and return their offset.
-
-        Raises SettingsError if the temporary folder is full or cannot be written.
-        """
+        """Append bytes and return their offset. Raises SettingsError if the temporary folder is
+        full or cannot be written."""
         with self._lock:
             begin = self._end
             self._end += len(data)

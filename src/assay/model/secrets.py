@@ -70,9 +70,7 @@ _LOWER_CASE_RUN = 32  # least length of such a run
 
 def secret_in(value: object, name: str = "") -> str | None:
     """Find a secret in ``value``, an entry called ``name``, by its name or by :func:`looks_secret`.
-
-    Returns the name of the entry that holds the secret ("" if it has no name), or None.
-    """
+    Returns the name of the entry that holds the secret ("" if it has no name), or None."""
     if isinstance(value, Mapping):
         header = value.get("name") or value.get("key")  # {name = "Authorization", value = "…"}
         if "value" in value and isinstance(header, str) and _holds(header, value["value"]):
@@ -180,10 +178,8 @@ def environment_keys() -> list[str]:
 
 def redact_keys(text: str, keys: Iterable[str] = ()) -> str:
     """Replace ``keys``, and the keys of the environment, by ``[key]``, in any of their spellings.
-
     Keys of fewer than eight characters stay. For errors, logs and reports: what a model says is
-    data and is not redacted.
-    """
+    data and is not redacted."""
     # The longest first: if a key begins with another one, its rest would stay.
     for key in sorted({*keys, *environment_keys()}, key=len, reverse=True):
         if len(key) >= _SHORTEST_KEY:

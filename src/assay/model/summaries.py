@@ -68,12 +68,10 @@ class SummaryLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Summary:
-    """One summariser's summary for one query.
-
-    ``run`` names the summariser. ``overview_last`` means that a closing summary takes the place of
-    the overview. ``degraded`` names the degraded version, made from the summary of run
-    ``original``. ``repeats`` counts the statements that :func:`without_repeats` removed.
-    """
+    """One summariser's summary for one query. ``run`` names the summariser. ``overview_last`` means
+    that a closing summary takes the place of the overview. ``degraded`` names the degraded version,
+    made from the summary of run ``original``. ``repeats`` counts the statements that
+    :func:`without_repeats` removed."""
 
     query: str
     query_text: str
@@ -157,10 +155,8 @@ def _version(summary: Summary, name: str, sections: tuple[SummarySection, ...]) 
 
 
 class Preference(NamedTuple):
-    """A labeller's preference between two summaries of a query.
-
-    ``test`` says whether the pair belongs to the test set, or is None if the file does not say.
-    """
+    """A labeller's preference between two summaries of a query. ``test`` says whether the pair
+    belongs to the test set, or is None if the file does not say."""
 
     query: str
     left: str

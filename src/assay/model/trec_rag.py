@@ -55,11 +55,9 @@ SUPPORT_VALUE: Mapping[Support, float] = {
 
 
 class Narrative(NamedTuple):
-    """A topic: a narrative of a few sentences (2025, 2026) or a short query (2024).
-
-    ``queries`` is the cluster of related queries from which the narrative is written; ``text`` is
-    empty until it is.
-    """
+    """A topic: a narrative of a few sentences (2025, 2026) or a short query (2024). ``queries`` is
+    the cluster of related queries from which the narrative is written; ``text`` is empty until it
+    is."""
 
     id: str
     text: str
@@ -91,10 +89,8 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class RagAnswer:
-    """One run's answer to one narrative, from any file format.
-
-    ``kind`` is ``automatic``, ``manual`` or None if the file does not say; ``line`` counts from 1.
-    """
+    """One run's answer to one narrative, from any file format. ``kind`` is ``automatic``,
+    ``manual`` or None if the file does not say; ``line`` counts from 1."""
 
     run: str
     topic: str
@@ -143,11 +139,9 @@ class JudgmentRun:
 
 
 class RagNugget(NamedTuple):
-    """An information unit that an answer should state.
-
-    ``importance`` is None if not yet judged. ``sub_narrative`` is the text of the sub-narrative
-    that it belongs to; ``sources`` are the documents that it is taken from.
-    """
+    """An information unit that an answer should state. ``importance`` is None if not yet judged.
+    ``sub_narrative`` is the text of the sub-narrative that it belongs to; ``sources`` are the
+    documents that it is taken from."""
 
     text: str
     importance: Importance | None = None
@@ -212,10 +206,8 @@ class SupportAnswer:
 
 @lru_cache(100_000)
 def sub_narrative_name(text: str) -> str:
-    """A sub-narrative's text as in the official list, with white space collapsed.
-
-    Assessors' files put it in quotes, and ``New:`` before one that is not in the list.
-    """
+    """A sub-narrative's text as in the official list, with white space collapsed. Assessors' files
+    put it in quotes, and ``New:`` before one that is not in the list."""
     name = " ".join(text.split())
     for _ in range(2):  # New: "X" or "New: X"
         name = re.sub(r"^new\s*:\s*", "", name, flags=re.IGNORECASE)

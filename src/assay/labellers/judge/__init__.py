@@ -1,4 +1,4 @@
-"""Assay's own judges: the one that the package holds, and a larger one that is installed beside."""
+"""Assay's own judges: the small one in this package, and a larger one in a package of its own."""
 
 NAME = "judge"
 LARGE = "large"

@@ -1,4 +1,4 @@
-"""Whether answers are right, by the network and by rules, and which nuggets helped to find them."""
+"""Judge whether answers are correct, by the network and by rules, and which nuggets helped."""
 
 from __future__ import annotations
 
@@ -40,17 +40,18 @@ def _answer_questions(unit: AnswerUnit) -> list[JudgeQuestion]:
         Ability.C, answer_text(unit.question, unit.answer), gold_text(unit.answer, basis)
     )
     helps = [_helps(unit, nugget) for nugget in unit.nuggets]
-    said = [question_of(Ability.E, claim_text(one), unit.answer) for one in _long_gold(unit)]
-    return [correct, *helps, *said]
+    stated = [question_of(Ability.E, claim_text(one), unit.answer) for one in _long_gold(unit)]
+    return [correct, *helps, *stated]
 
 
 LONG_GOLD, LONG_ANSWER = 40, 12
-"""Words from which the sentences of a gold answer are looked for in an answer, one by one."""
+"""Above this many words of the gold answer, and from this many of the answer on, the sentences of
+the gold answer are checked one by one."""
 
 
 def _long_gold(unit: AnswerUnit) -> list[str]:
-    """The sentences of a long gold answer beside an answer that may state them; none where the
-    gold answer is short, for then it is read whole."""
+    """The sentences of a single long gold answer, if the answer is long enough to state them.
+    A short gold answer is read as a whole."""
     if len(unit.gold) != 1 or len(unit.answer.split()) < LONG_ANSWER:
         return []
     gold = unit.gold[0]
@@ -62,17 +63,17 @@ def _helps(unit: AnswerUnit | EveryAnswerUnit, nugget: str) -> JudgeQuestion:
 
 
 def ruled(unit: Unit, levels: Sequence[Levels] = ()) -> AnswerVerdict | None:
-    """What rules on refusals, denials and lists decide of an answer, if anything; with what the
-    network says of it (``levels``) also that it is wrong where the gold answer is not plainly given
-    and the network is not certain."""
+    """The verdict of the rules on refusals, denials and lists, or None. With the network's
+    ``levels``, an answer is also wrong if it does not plainly give the gold answer and the network
+    is not certain."""
     if not isinstance(unit, AnswerUnit):
         return None
     fault = fault_in(unit.question, unit.answer, unit.gold)
     if fault is not None:
         return AnswerVerdict(correct=False, reason=fault)
     if declines_rightly(unit.answer, unit.gold):
-        said = "It declines to answer, and so does the gold answer."
-        return AnswerVerdict(correct=True, reason=said)
+        reason = "It declines to answer, and so does the gold answer."
+        return AnswerVerdict(correct=True, reason=reason)
     if any(same_words(unit.answer, one) for one in unit.gold):
         return AnswerVerdict(correct=True, reason="It is the gold answer, word for word.")
     doubt = named_only(unit.question, unit.answer, unit.gold)
@@ -82,22 +83,22 @@ def ruled(unit: Unit, levels: Sequence[Levels] = ()) -> AnswerVerdict | None:
 
 
 def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
-    """What is said of the answer, then of each nugget: of a long gold answer's sentences the mean
-    takes the place of what the network says of all at once."""
+    """The levels of the answer, then of each nugget. For a long gold answer, the mean over its
+    sentences replaces the ruling on the whole."""
     first, *rest = levels
-    helps, said = rest[: len(unit.nuggets)], rest[len(unit.nuggets) :]
-    if not said:
+    helps, stated = rest[: len(unit.nuggets)], rest[len(unit.nuggets) :]
+    if not stated:
         return [first, *helps]
-    ruling, heard = (_mean([one.ruling for one in said]), _mean([one.first for one in said]))
+    ruling, raw = (_mean([one.ruling for one in stated]), _mean([one.first for one in stated]))
     ruling = replace(ruling, tokens=first.ruling.tokens + ruling.tokens)
-    cut = said[0].threshold
-    partly_so = ruling.yes + ruling.partly > cut
-    read = any(one.read for one in said)
-    return [Levels(ruling, ruling.yes > cut, partly_so, cut, heard, Ability.E, read), *helps]
+    threshold = stated[0].threshold
+    yes, partly = ruling.yes > threshold, ruling.yes + ruling.partly > threshold
+    read = any(one.read for one in stated)
+    return [Levels(ruling, yes, partly, threshold, raw, Ability.E, read), *helps]
 
 
 def _mean(rulings: Sequence[Ruling]) -> Ruling:
-    """The mean of the probabilities; the sentence is that of the likeliest yes."""
+    """The mean of the probabilities, with the sentence of the most probable yes."""
     best = max(rulings, key=lambda one: one.yes)
     each = np.array([(one.no, one.partly, one.yes) for one in rulings])
     no, partly, yes = each.mean(axis=0).tolist()
@@ -151,12 +152,12 @@ def _helped(unit: AnswerUnit | EveryAnswerUnit, levels: Sequence[Levels]) -> tup
 
 
 STEP = 0.8
-"""Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
+"""A nugget is a step towards the answer above this fraction of the threshold of a whole answer."""
 
 
 def _help(unit: AnswerUnit | EveryAnswerUnit, number: int, found: Levels) -> NuggetHelp:
-    """A nugget helped where it answers the question, at least in part, or states the answer and
-    has to do with the question."""
+    """Whether a nugget helped: it answers the question, at least in part, or states the answer and
+    shares words with the question."""
     nugget = unit.nuggets[number - 1]
     if found.ruling.yes + found.ruling.partly > STEP * found.threshold:
         reason = "It answers the question, at least in part."
@@ -183,4 +184,4 @@ ANSWERS: Mapping[str, TaskQuestions] = {
     ),
     EVERY_ANSWER.name: TaskQuestions(_every_answer_questions, _every_answer),
 }
-"""The tasks on answers, by name."""
+"""How to do the tasks on answers, by name."""

@@ -1,10 +1,10 @@
-"""Sentences that hold a claim's or a question's words and assert nothing: they are not read.
+"""Remove sentences that contain the words of a claim or question but assert nothing.
 
-A small encoder takes a passage for support where it finds the words of the claim, be they in no
-order, in a denial, a question, a supposition, or in what the passage says of itself. Whoever writes
-passages can put them there. Such sentences are set aside before the passage is read; where nothing
-else is left, it supports nothing. All but those that a sentence beside them takes back are read
-once more for a certain yes, as the network may know better. The rules are about English.
+A small encoder takes a passage for support if it contains the words of the claim, even if they are
+jumbled, denied, asked, supposed, or part of what the passage says about itself; an author of
+passages can exploit that. Such sentences are removed before the passage is read; if nothing is
+left, it does not support the claim. Except for those that a neighbouring sentence takes back, they
+are read a second time for a certain yes, as the network may know better. The rules are for English.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from assay.labellers.unasserted import found, without_affirming
 from assay.model.phrases import Phrases
 
 HELD = 0.75
-"""Share of the claim's words from which a sentence is looked at more closely."""
+"""A sentence with at least this fraction of the claim's content words is examined."""
 SHORTEST = 4
-"""Words from which an order says something."""
+"""Least words of a claim for which word order is meaningful."""
 JUMBLED = ((0.3, 0.8), (0.15, 1.0), (0.5, 0.55))
-"""Words are in no order where at most these shares of neighbours are neighbours and of the words
-that say something are in their order; but for the first they are for claims of ``LONG_ENOUGH``
-words."""
+"""Words are jumbled if at most these fractions of neighbours are still neighbours, and of content
+words are still in order. All but the first pair apply to claims of ``LONG_ENOUGH`` words."""
 REORDERED = 0.5
-"""Share of neighbours up to which the claim's own words, each as often, are in no order; where a
-circumstance is put first, more of them stay."""
+"""If a sentence has exactly the claim's words, they are jumbled up to this fraction of neighbours.
+A mere change of order of phrases keeps more of them."""
 LONG_ENOUGH = 7
 LONGEST = 500
-"""Words of a claim or question that are looked for, the first ones: each place of the passage that
-may hold them is compared with all."""
+"""Most words of a claim or question that are searched for, as each candidate place in the passage
+is compared with all of them."""
 BETWEEN = 0.6
-"""Foreign words among the claim's, for each of it, up to which they are its words and no more."""
+"""Most other words per word of the claim in a stretch that still counts as just the claim's
+words."""
 REPEATED = 0.9
-"""Share of the claim's neighbours that are neighbours where a sentence repeats it: what stands
-around it must then assert it."""
+"""A sentence repeats the claim from this fraction of neighbours on; its context must then assert
+it."""
 SHORT_BESIDE, LONGEST_BESIDE = 12, 30
-"""Words of a sentence before or after one with the claim that may speak of it."""
+"""Most words of a neighbouring sentence that may be about the claim."""
 LONGEST_TAIL = 15
-"""Words behind a claim in its sentence that may speak of it."""
+"""Most words after a claim in its sentence that may be about it."""
 NEAR = 9
-"""Words before a claim among which its denial stands."""
+"""Words before a claim that are searched for its denial."""
 
 _PHRASES = Phrases.of("assay.labellers.judge", "assertions.toml")
 _RULES = _PHRASES.rules
@@ -61,8 +61,8 @@ _WH = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGN
 
 
 class _Sought(NamedTuple):
-    """A claim or question as it is looked for: its words, as they stand and each once, which of
-    them say something, and which stand side by side."""
+    """A claim or question to search for: its words in order and as a set, the content words among
+    them, and the pairs of neighbours (``beside``). ``open``: it asks a wh-question."""
 
     words: tuple[str, ...]
     own: frozenset[str]
@@ -73,10 +73,10 @@ class _Sought(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a sentence holds the claim's words: those that say something from word ``start`` up to
-    ``end``, with the others right beside them from ``first`` up to ``last``; the shares of the
-    claim's neighbours that are neighbours there, of its content words that stand in its order, and
-    of its words that are there."""
+    """The place of the claim's words in a sentence. Content words are between ``start`` and
+    ``end``; with adjacent other words of the claim, the stretch is from ``first`` to ``last``.
+    ``covered`` is the fraction of the claim's neighbours that are neighbours there, ``ordered`` of
+    its content words that are in order, ``share`` of its words that occur."""
 
     start: int
     end: int
@@ -88,7 +88,7 @@ class _Place(NamedTuple):
 
 
 class _Says(IntEnum):
-    """Whether a sentence with the words of a claim says it."""
+    """Whether a sentence with the words of a claim asserts it."""
 
     YES = 0
     PERHAPS = 1
@@ -96,34 +96,34 @@ class _Says(IntEnum):
 
 
 def asserted(ability: Ability, first: str, passage: str, *, doubtful: bool = False) -> str:
-    """``passage`` without the sentences that hold the words of ``first`` (worded as ``texts`` does)
-    but do not say it; the passage itself where there are none. Left out are those that a sentence
-    beside them takes back and, but for ``doubtful``, those that are not known to say it."""
+    """Remove sentences from ``passage`` that contain the words of ``first`` but do not assert it.
+    These are sentences that a neighbouring one takes back and, unless ``doubtful``, sentences that
+    are not known to assert it. Returns the same object if there are none."""
     claim = first.partition(": ")[2]
-    there = set(stems(passage))
+    present = set(stems(passage))
     own = sentences(claim)[:MOST_PARTS]
-    each = [_asked(ability, one) for one in dict.fromkeys((claim, *own))]
-    each = [one for one in each if one.content and _held(one, there)]
+    each = [_sought(ability, one) for one in dict.fromkeys((claim, *own))]
+    each = [one for one in each if one.content and _held(one, present)]
     if not each:
         return passage
-    # Finer than sentences: what was put in need not begin with a capital.
+    # Finer than sentences, as inserted ones need not begin with a capital.
     parts = [_PIECE.split(one) for one in sentences(passage)]
     pieces = [piece for part in parts for piece in part]
     around = ["", *pieces, ""]
     bound = _Says.PERHAPS if doubtful else _Says.YES
     empty = [
-        any(_says(asked, words, *around[at : at + 3]) > bound for asked in each)
+        any(_says(sought, words, *around[at : at + 3]) > bound for sought in each)
         for at, words in enumerate(map(stems, pieces))
     ]
     if not any(empty):
         return passage
-    given = iter(empty)
-    covered = [" ".join(piece for piece in part if not next(given)) for part in parts]
-    return "\n".join(one for one in covered if one)
+    is_empty = iter(empty)
+    remaining = [" ".join(piece for piece in part if not next(is_empty)) for part in parts]
+    return "\n".join(filter(None, remaining))
 
 
 @lru_cache(maxsize=4096)
-def _asked(ability: Ability, text: str) -> _Sought:
+def _sought(ability: Ability, text: str) -> _Sought:
     words = tuple(stems(text)[:LONGEST])
     content = frozenset(words) - COMMON
     return _Sought(
@@ -136,33 +136,33 @@ def _asked(ability: Ability, text: str) -> _Sought:
     )
 
 
-def _held(asked: _Sought, words: set[str]) -> bool:
-    return len(asked.content & words) >= HELD * len(asked.content)
+def _held(sought: _Sought, words: set[str]) -> bool:
+    return len(sought.content & words) >= HELD * len(sought.content)
 
 
-def _says(asked: _Sought, words: Sequence[str], before: str, sentence: str, after: str) -> _Says:
-    """Whether ``sentence``, whose words are ``words``, says what is asked."""
-    if not _held(asked, set(words)):
+def _says(sought: _Sought, words: Sequence[str], before: str, sentence: str, after: str) -> _Says:
+    """Whether ``sentence``, with the stems ``words``, asserts what is sought."""
+    if not _held(sought, set(words)):
         return _Says.YES
-    if asked.ability is Ability.A:
-        return _Says.NO if _answers_nothing(asked, words, sentence) else _Says.YES
-    place = _place(asked, words)
-    if _jumbled(asked, words, place):
+    if sought.ability is Ability.A:
+        return _Says.NO if _answers_nothing(sought, words, sentence) else _Says.YES
+    place = _place(sought, words)
+    if _jumbled(sought, words, place):
         return _Says.PERHAPS
     if place.ordered < HELD or place.covered < 0.5:
         return _Says.YES
-    if _taken_back(asked, after) or (len(before.split()) <= NEAR and _announced(before)):
+    if _taken_back(sought, after) or (len(before.split()) <= NEAR and _announced(before)):
         return _Says.NO
-    if place.covered >= REPEATED and _unsaid(asked, before, after):
+    if place.covered >= REPEATED and _unsaid(sought, before, after):
         return _Says.NO
-    return _Says.YES if _framed(asked, sentence, words, place, after) else _Says.PERHAPS
+    return _Says.YES if _framed(sought, sentence, words, place, after) else _Says.PERHAPS
 
 
-def _place(asked: _Sought, words: Sequence[str]) -> _Place:
-    """The shortest stretch of ``words`` with all of the claim's content words that they have, and
-    the claim's words right beside it."""
-    wanted = asked.content & set(words)
-    last: OrderedDict[str, int] = OrderedDict()  # where each was seen last, the first of them first
+def _place(sought: _Sought, words: Sequence[str]) -> _Place:
+    """The shortest stretch of ``words`` with all the claim's content words that occur, extended by
+    adjacent words of the claim."""
+    wanted = sought.content & set(words)
+    last: OrderedDict[str, int] = OrderedDict()  # last position of each, the earliest first
     best = (0, len(words))
     for at, word in enumerate(words):
         if word in wanted:
@@ -173,24 +173,24 @@ def _place(asked: _Sought, words: Sequence[str]) -> _Place:
                 if at + 1 - start < best[1] - best[0]:
                     best = (start, at + 1)
     start, end = best
-    while start and words[start - 1] in asked.own:
+    while start and words[start - 1] in sought.own:
         start -= 1
-    while end < len(words) and words[end] in asked.own:
+    while end < len(words) and words[end] in sought.own:
         end += 1
     stretch = words[start:end]
     beside = set(pairwise(stretch))
-    covered = len(asked.beside & beside) / (len(asked.beside) or 1)
-    own = [word for word in asked.words if word in wanted]
+    covered = len(sought.beside & beside) / (len(sought.beside) or 1)
+    own = [word for word in sought.words if word in wanted]
     theirs = [word for word in stretch if word in wanted]
-    ordered = _common(own, theirs) / (len([w for w in asked.words if w in asked.content]) or 1)
-    share = len(asked.own & set(stretch)) / len(asked.own)
+    ordered = _common(own, theirs) / (len([w for w in sought.words if w in sought.content]) or 1)
+    share = len(sought.own & set(stretch)) / len(sought.own)
     return _Place(*best, start, end, covered, ordered, share)
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the longest run of words, not side by side, that both have in the same order."""
-    # By whole rows of the usual table, as bits of a number (Crochemore et al. 2001): a bit that is
-    # not set is a word more.
+    """Length of the longest common subsequence of words."""
+    # Whole rows of the usual table as bits of a number (Crochemore et al. 2001): each unset bit is
+    # one more word.
     every = (1 << len(other)) - 1
     places: dict[str, int] = {}
     for at, word in enumerate(other):
@@ -202,50 +202,50 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return len(other) - row.bit_count()
 
 
-def _jumbled(asked: _Sought, words: Sequence[str], place: _Place) -> bool:
-    """Whether the claim's words stand together in no order."""
-    if len(asked.own) < SHORTEST or place.share < HELD:
+def _jumbled(sought: _Sought, words: Sequence[str], place: _Place) -> bool:
+    """Whether the claim's words are together but jumbled."""
+    if len(sought.own) < SHORTEST or place.share < HELD:
         return False
     stretch = words[place.first : place.last]
-    if sorted(stretch) == sorted(asked.words) and place.covered <= REORDERED:
+    if sorted(stretch) == sorted(sought.words) and place.covered <= REORDERED:
         return True
-    foreign = [word for word in stretch if word not in asked.own]
-    # Small words that the claim has not make a sentence of the others.
-    if len(foreign) > BETWEEN * len(asked.words) or len(COMMON.intersection(foreign)) > 1:
+    foreign = [word for word in stretch if word not in sought.own]
+    # Function words that the claim lacks may form a sentence with the others.
+    if len(foreign) > BETWEEN * len(sought.words) or len(COMMON.intersection(foreign)) > 1:
         return False
-    # "Feed syrup to hives" says that hives are fed syrup, and keeps as little of the order.
-    tried = JUMBLED[: 1 if len(asked.words) < LONG_ENOUGH else 2 if foreign else 3]
+    # "Feed syrup to hives" asserts that hives are fed syrup, with as little of the order.
+    tried = JUMBLED[: 1 if len(sought.words) < LONG_ENOUGH else 2 if foreign else 3]
     return any(place.covered <= covered and place.ordered <= ordered for covered, ordered in tried)
 
 
-def _answers_nothing(asked: _Sought, words: Sequence[str], sentence: str) -> bool:
-    """Whether a sentence has nothing that the question has not, but praise of itself."""
+def _answers_nothing(sought: _Sought, words: Sequence[str], sentence: str) -> bool:
+    """Whether a sentence adds nothing to the question except praise of the text itself."""
     if _asks(sentence):
         return True
-    if not asked.open and not _RULES["answers"].search(sentence):
+    if not sought.open and not _RULES["answers"].search(sentence):
         return False
-    return not set(words) - asked.own - COMMON - _TELLING
+    return not set(words) - sought.own - COMMON - _TELLING
 
 
 def _asks(sentence: str) -> bool:
     return sentence.rstrip("\"'”’) ").endswith("?")
 
 
-def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, then: str) -> bool:
-    """Whether the claim is known to be said in spite of what stands around it in its sentence: that
-    may take it back, ask, suppose it, or praise the passage for it."""
+def _framed(sought: _Sought, sentence: str, words: Sequence[str], place: _Place, then: str) -> bool:
+    """Whether the claim is known to be asserted within its sentence, whose other words may take it
+    back, ask it, suppose it, or praise the passage for it."""
     if _asks(sentence):
         return False
     spans = [hit.span() for hit in _WORD.finditer(sentence)]
     before, rest = sentence[: spans[place.start][0]], sentence[spans[place.end - 1][1] :]
     after = sentence[spans[place.last - 1][1] :]
     repeated = place.covered >= REPEATED
-    around = _around(asked, sentence, words, spans, place)
+    around = _around(sought, sentence, words, spans, place)
     if repeated:
         before = around[0]
-    # A clause that ends before the claim says nothing of it.
-    said = without_affirming(_CLAUSE.split(before)[-1])
-    lead = [word for word in _words(said)[-NEAR:] if word not in asked.own]
+    # A clause that ends before the claim is not about it.
+    clause = without_affirming(_CLAUSE.split(before)[-1])
+    lead = [word for word in _words(clause)[-NEAR:] if word not in sought.own]
     tail = _words(rest)[: NEAR + 3]
     follows = _RULES["afterwards"].match(rest) or _RULES["afterwards"].match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
@@ -272,33 +272,33 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, 
 
 
 def _around(
-    asked: _Sought,
+    sought: _Sought,
     sentence: str,
     words: Sequence[str],
     spans: Sequence[tuple[int, int]],
     place: _Place,
 ) -> tuple[str, str]:
-    """What stands before and after a claim that a sentence repeats: no more small words beside its
-    content words are its own than it has there."""
-    whole = _whole(asked, words)
+    """The text before and after a claim that a sentence repeats. At its edges, only as many
+    function words as the claim itself has belong to it."""
+    whole = _whole(sought, words)
     if whole is not None:
-        return sentence[: spans[whole][0]], sentence[spans[whole + len(asked.words) - 1][1] :]
-    content = [at for at, word in enumerate(asked.words) if word in asked.content]
+        return sentence[: spans[whole][0]], sentence[spans[whole + len(sought.words) - 1][1] :]
+    content = [at for at, word in enumerate(sought.words) if word in sought.content]
     first = max(place.first, place.start - content[0])
-    last = min(place.last, place.end + len(asked.words) - 1 - content[-1])
+    last = min(place.last, place.end + len(sought.words) - 1 - content[-1])
     return sentence[: spans[first][0]], sentence[spans[last - 1][1] :]
 
 
-def _whole(asked: _Sought, words: Sequence[str]) -> int | None:
-    """Where all of the claim's words begin to stand in ``words`` in one piece: words that a claim
-    repeats leave its shortest stretch too short."""
-    line, own = f" {' '.join(words)} ", f" {' '.join(asked.words)} "
+def _whole(sought: _Sought, words: Sequence[str]) -> int | None:
+    """The index at which all words of the claim occur in one piece, or None. (The shortest stretch
+    is too short if the claim repeats words.)"""
+    line, own = f" {' '.join(words)} ", f" {' '.join(sought.words)} "
     place = line.find(own)
     return line.count(" ", 0, place) if place >= 0 else None
 
 
 def _announced(before: str) -> bool:
-    """Whether a short sentence asks if what follows is true, or grades it."""
+    """Whether a short sentence asks whether the next one is true, or rates it."""
     if _asks(before):
         return _RULES["quiz"].search(before) is not None
     return (
@@ -306,23 +306,23 @@ def _announced(before: str) -> bool:
     )
 
 
-def _taken_back(asked: _Sought, after: str) -> bool:
-    """Whether the next sentence is a short one that denies what stands before it."""
+def _taken_back(sought: _Sought, after: str) -> bool:
+    """Whether the next sentence is short and denies the previous one."""
     words = _words(after)
-    if not words or len(words) > NEAR or _asks(after) or set(stems(after)) & asked.content:
+    if not words or len(words) > NEAR or _asks(after) or set(stems(after)) & sought.content:
         return False
     said = " ".join(words)
     return _denies(words) and (len(words) <= 3 or _RULES["taken_back"].match(said) is not None)
 
 
-def _unsaid(asked: _Sought, before: str, after: str) -> bool:
-    """Whether the sentence before or after one that repeats a claim says that it is no more than
-    told, asked or supposed, takes it back, or praises the text for it."""
+def _unsaid(sought: _Sought, before: str, after: str) -> bool:
+    """Whether the sentence before or after a repeated claim says that it is only reported, sought
+    or supposed, takes it back, or praises the text for it."""
     if len(before.split()) <= SHORT_BESIDE and found("announces", before):
         return True
     if not after or len(after.split()) > LONGEST_BESIDE:
         return False
-    if len(asked.content & set(stems(after))) > len(asked.content) / 3:
+    if len(sought.content & set(stems(after))) > len(sought.content) / 3:
         return False
     short = len(after.split()) <= SHORT_BESIDE
     if _asks(after):
@@ -337,8 +337,8 @@ def _words(text: str) -> list[str]:
 
 
 def _calls_untrue(words: Sequence[str]) -> bool:
-    """Whether what is said of the claim behind it is that it is not so; what else *was not* there
-    is no matter of it."""
+    """Whether the words after a claim say that it is untrue; *was not* about something else does
+    not count."""
     plain = [at for at, word in enumerate(words) if _RULES["plain"].fullmatch(word)]
     if plain and not any(map(_RULES["untrue"].fullmatch, words)):
         return any(
@@ -348,8 +348,8 @@ def _calls_untrue(words: Sequence[str]) -> bool:
 
 
 def _denies(words: Sequence[str]) -> bool:
-    """Whether ``words`` deny what stands beside them: something in them is called untrue, or an odd
-    number of them negates (*no doubt* affirms). *Not only* denies nothing."""
+    """Whether ``words`` deny the claim next to them: they call it untrue, or an odd number of them
+    negates (*no doubt* affirms). *Not only* does not deny."""
     untrue = [at for at, word in enumerate(words) if _RULES["untrue"].fullmatch(word)]
     negating = [
         at

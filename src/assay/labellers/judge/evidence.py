@@ -1,8 +1,8 @@
-"""What of a passage is read: windows that overlap, sentences, and a group of sentences.
+"""Select the parts of a passage that the encoder reads: windows, a group of sentences, sentences.
 
-A passage longer than the encoder's window is read in windows, and the likeliest sentences as one
-text, wherever they stand; beside them the likeliest sentences are read one by one, so that a long
-passage does not drown what it says.
+A passage longer than the encoder's window is read in overlapping windows. The sentences nearest to
+the first text are also read together as one group, and one by one, so that the evidence is not lost
+in a long passage.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Protocol
 from assay.labellers.judge.texts import sentences, words
 
 WINDOW = 288
-"""Tokens of both texts with their marks, as in training."""
+"""Most tokens of both texts with special tokens, as in training."""
 OVERLAP = 64
-"""Tokens that two windows next to each other share."""
+"""Tokens that neighbouring windows share."""
 FIRST_TOKENS = 160
 MAX_WINDOWS = 24
-"""Of longer passages (some 5,000 tokens) the windows nearest to the first text are read."""
+"""Most windows; of a passage over some 5,000 tokens, those nearest to the first text are read."""
 SINGLES = 3
 GROUP = 3
 
@@ -30,7 +30,7 @@ Tokens = list[int]
 
 
 class ExcerptKind(StrEnum):
-    """How a part of a passage was chosen."""
+    """The kind of a part of a passage."""
 
     WINDOW = "window"
     GROUP = "group"
@@ -39,7 +39,7 @@ class ExcerptKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a passage, its text (for sentences) and its tokens."""
+    """A part of a passage: its tokens, and for sentences its text."""
 
     kind: ExcerptKind
     tokens: Tokens
@@ -47,17 +47,15 @@ class Excerpt:
 
 
 class Tokenise(Protocol):
-    """Texts to tokens, without marks."""
+    """Tokenises texts, without special tokens."""
 
     def __call__(self, texts: Sequence[str]) -> list[Tokens]: ...
 
 
 def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Excerpt]:
-    """What is read of ``passage`` beside the text ``first``, each part at most ``room`` tokens.
-
-    Windows come first, at least one, empty for an empty passage; a group of sentences is read where
-    there are several. Where there is one sentence only, the window is all there is.
-    """
+    """The parts of ``passage`` to read with the text ``first``, each of at most ``room`` tokens.
+    Windows come first; there is at least one, which is empty for an empty passage. A group follows
+    if there are several windows. A single sentence has only the window."""
     found = sentences(passage)
     numbers, tokens = _joined(tokenise(found))
     chosen = nearest(found, first, max(SINGLES, GROUP))
@@ -88,7 +86,7 @@ def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Ex
 
 
 def _joined(parts: Sequence[Tokens]) -> tuple[list[int], Tokens]:
-    """All tokens in a row, and which part each is of."""
+    """All tokens in a row, and the index of the part of each."""
     numbers = [number for number, tokens in enumerate(parts) for _ in tokens]
     return numbers, [token for tokens in parts for token in tokens]
 
@@ -101,13 +99,13 @@ def _window_starts(length: int, room: int) -> list[int]:
 
 
 def nearest(found: Sequence[str], first: str, count: int) -> list[int]:
-    """Positions of the ``count`` sentences that share most of the rarer words of ``first``."""
+    """Indexes of the ``count`` sentences that share most of the rarer words of ``first``."""
     wanted = words(first)
     has = [words(sentence) & wanted for sentence in found]
     spread = Counter(word for own in has for word in own)
 
     def weight(position: int) -> tuple[float, int]:
-        # The exact sum: words come in no order, and rounded sums depend on theirs.
+        # An exact sum, as sets have no order and a rounded sum depends on it.
         return (-fsum(1 / (1 + spread[word]) for word in has[position]), position)
 
     return sorted(range(len(found)), key=weight)[:count]

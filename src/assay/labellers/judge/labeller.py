@@ -1,7 +1,6 @@
 """The labellers ``embedded`` and ``embedded:large``: Assay's own judges, encoders in this process.
 
-They need no network and no model to be fetched. Requests that wait are put to the encoder together,
-sorted by length.
+They need no internet connection and no download. Waiting requests are answered together.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict
 
 AT_ONCE = 64
-"""Requests that are answered together."""
+"""Most requests answered together."""
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ class _Waiting:
 
 
 class _Loading:
-    """The network of a judge, which is loaded once."""
+    """Loads the network of a judge once, for all variants of its labeller."""
 
     def __init__(self, judge: JudgePackage, threads: int | None, network: Network | None) -> None:
         self._judge, self._threads, self._network = judge, threads, network
@@ -61,12 +60,13 @@ class _Loading:
 
 
 class JudgeLabeller(BaseLabeller, ByTask):
-    """Judges with the encoder of ``judge``, by default the one that the package holds. ``threads``
-    is how many it may use, all by default; ``local`` is what people of the collection taught it, of
-    which :meth:`for_task` leaves what a task may hang on; where it ``abstains``, the label of a
-    unit that it knows too little of fails and says so; ``network`` is for tests. The model is
-    loaded at the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
-    missing."""
+    """Judges with the encoder of ``judge``, by default the small one.
+
+    ``threads`` limits the threads (default: all). ``local`` is the calibration by people's labels;
+    :meth:`for_task` gives the variant with only the part that concerns a task. With ``abstains``,
+    the label of a unit fails if the judge is too unsure. ``network`` is for tests. The first
+    ``label`` loads the model; it raises PrerequisiteError if onnxruntime or tokenizers is missing.
+    """
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class JudgeLabeller(BaseLabeller, ByTask):
         return refusal(task) or missing() or self._judge.missing()
 
     def estimate(self, request: Request) -> Estimate:
-        """One call; the tokens of all that is read, sentences beside windows."""
+        """One call, with the tokens of all windows and sentences that will be read."""
         questions, _ = unit_questions(request.task, request.unit)
         return Estimate(1, sum(map(size_ahead, questions)), 0)
 
@@ -140,8 +140,8 @@ class JudgeLabeller(BaseLabeller, ByTask):
             await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
 
     async def _answer_waiting(self) -> None:
-        """Answer what waits, ``AT_ONCE`` requests at a time, until nothing does."""
-        await asyncio.sleep(0)  # let those asked in the same turn of the loop join
+        """Answer waiting requests, ``AT_ONCE`` at a time, until there are none."""
+        await asyncio.sleep(0)  # let requests of the same loop iteration join
         loop = asyncio.get_running_loop()
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-judge")
@@ -159,7 +159,7 @@ class JudgeLabeller(BaseLabeller, ByTask):
                         one.answer.set_result(done.result()[at])
                     else:
                         one.answer.set_exception(failure)
-            finally:  # where this task is cancelled, so are those who wait
+            finally:  # if this task is cancelled, so are those who wait
                 for one in batch:
                     one.answer.cancel()
 
@@ -184,7 +184,7 @@ class JudgeLabeller(BaseLabeller, ByTask):
         problem: str | None,
         seconds: float,
     ) -> Outcome:
-        """``seconds`` is the request's share of its batch's time."""
+        """The outcome of a request; ``seconds`` is its share of its batch's time."""
         settings, local = self._judge.settings, self._local
         detail: dict[str, Any] = {"model": self._judge.title, "sha256": settings.sha256}
         if problem:
@@ -227,16 +227,17 @@ class JudgeLabeller(BaseLabeller, ByTask):
             seconds=seconds,
             detail=detail,
         )
-        # What rules decide needs no probability.
+        # Verdicts by rules need no probability.
         decided = by_rule is not None or not self._abstains
-        doubt = None if decided else _doubt(settings, levels[: way.deciding], way.told)
+        doubt = None if decided else _doubt(settings, levels[: way.deciding], way.distinguished)
         if doubt is None:
             return found
         return replace(found, status=Status.FAILED, verdict=None, error=doubt)
 
 
 def _by_what(question: JudgeQuestion, level: Levels) -> dict[str, Any]:
-    """Which rule decided in the network's place, and whether it was given less than the passage."""
+    """Detail of a ruling: the rule that decided instead of the network, if any, and whether the
+    network saw less than the whole passage."""
     if level.ability is not question.ability:  # the sentences of a long gold answer
         return {}
     rule = None if level.read else unasked(question)
@@ -244,13 +245,17 @@ def _by_what(question: JudgeQuestion, level: Levels) -> dict[str, Any]:
     return {**({"rule": rule} if rule else {}), **({"less": True} if less else {})}
 
 
-def _doubt(settings: Settings, deciding: Sequence[Levels], told: Sequence[str]) -> str | None:
-    """Why the judge abstains, if it does: a probability that its verdict hangs on lies where
-    neither of two levels that it tells apart can be left out at the coverage it was fitted for. A
-    folder's own calibration moves the threshold, not what the judge knows: the probability is the
-    one before it."""
+def _doubt(
+    settings: Settings, deciding: Sequence[Levels], distinguished: Sequence[str]
+) -> str | None:
+    """Why the judge abstains, or None: a probability that decides its verdict is in a range where
+    it cannot exclude either of two levels at the fitted coverage.
+
+    The probability is the one before the folder's own calibration, which changes the threshold but
+    not what the judge knows.
+    """
     for one in deciding:
-        for level in told:
+        for level in distinguished:
             low, high = settings.unsure(one.ability, level)
             p = one.first.yes if level == "yes" else one.first.yes + one.first.partly
             if one.read and low < p < high:
@@ -269,13 +274,12 @@ _LEVELS = {"yes": ("yes", "less"), "partly": ("yes or partly", "no")}
 def levelled(
     settings: Settings, question: JudgeQuestion, ruling: Ruling, local: Local | None = None
 ) -> Levels:
-    """The ruling with the verdicts that the calibrated thresholds give, or those of the
-    collection."""
+    """The ruling with its verdicts by the calibrated thresholds, or by those of ``local``."""
     own = settings.calibration[question.ability]
     threshold, partly = own["threshold"], own["partly"]
     first = ruling
     if local is not None:
-        ruling, cut = local.heard(question.ability, ruling)
+        ruling, cut = local.apply(question.ability, ruling)
         threshold, partly = (threshold, partly) if cut is None else (cut, cut)
     yes = ruling.yes > threshold
     partly_so = yes or ruling.yes + ruling.partly > partly

@@ -1,8 +1,8 @@
-"""Which language a text is in where it is one that the judge cannot read.
+"""Recognise texts in languages that the judge cannot read.
 
-What counts is words in small letters, as names are in every language: a text is not English where
-most of them are another language's, or have letters that English has not, or are no words of the
-network's vocabulary, and hardly one is of English.
+Only words in lower case count, as names occur in every language. A text is not English if hardly
+any word is English and most are words of another language, have letters that English lacks, or are
+not in the network's vocabulary.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from assay.labellers.judge.packages import vocabulary
 from assay.model.phrases import Phrases
 
 _READ = 200
-"""Words that are looked at."""
+"""Most words that are looked at."""
 _UNKNOWN = 4
-"""Words of no vocabulary that tell without any known one of another language: fewer are terms."""
+"""Least unknown words that suffice without a known word of another language; fewer may be terms."""
 
 _TOLD = 6
-"""One word in so many must be of a language's own, and more than of any other's, to name it."""
+"""To be named, a language must account for one word in this many, and for more than any other."""
 
 _PHRASES = Phrases.of("assay.labellers.judge", "languages.toml")
 _SCRIPTS: dict[str, list[str]] = _PHRASES.tables["scripts"]
 _DENSE = frozenset(("Japanese", "Korean", "Chinese"))
-"""Of these a letter is a syllable or a word."""
+"""Languages in whose scripts a character is a syllable or a word."""
 _DENSITY = 3
 _SURELY_CHINESE = 20
-"""Letters from which a text without any kana is not Japanese."""
+"""A text with more than this many characters and no kana is not Japanese."""
 _LETTERS: dict[str, str] = _PHRASES.tables["letters"]
 _WORDS = _PHRASES.words
 _ENGLISH = _WORDS.pop("English")
 _OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
 _EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so", "do"])
-"""English words that are others' as well, and count for half."""
+"""English words that are also words of other languages; they count half."""
 _LETTER = r"[^\W\d_²³¹¼-¾⁰-₉]"
 _WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
 _OF_NONE = re.compile(r"\b[A-Za-z]\s*=|\bet (?:al|cetera)\b|\bper cent\b")
-"""What stands in formulas and references of all languages; two foreign words that are English."""
+"""Formulas and references, as in all languages; foreign phrases that are also English."""
 _ELIDED = re.compile(r"(?:[cjldnsmt]|qu)['’][aeiouyhàâéèêëîïôœùûü]", re.IGNORECASE)
 _PARTICLES = re.compile(
     r"\b([A-ZÀ-Þ][\w’'-]*)(?:\s(?:de|del|della|di|da|do|dos|das|du|des|la|las|los|le|el|al|van|von|"
     r"der|den|zu|y|e|et))+\s(?=[A-ZÀ-Þ])"
 )
-"""Between two words with capitals they are of a name."""
+"""Particles of names, between two capitalised words."""
 _WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
-"""To the network they are words that it does not know."""
+"""Full-width characters, which the network does not know."""
 _BESIDE = re.compile(r"[(（\[「『][^()（）\[\]「」『』]*[)）\]」』]")
 
 
 @lru_cache(maxsize=4096)
 def other_language(text: str) -> str | None:
-    """The language of ``text`` where it is not English (``another language`` where that cannot be
-    told); None where it is, or where there are names and numbers alone."""
+    """The language of ``text`` if it is not English (``another language`` if unclear). None if it
+    is English or consists only of names and numbers."""
     text = unicodedata.normalize("NFC", text)
     found = _WORD.findall(text)[:_READ]
     script = _other_script(found, text)
@@ -70,8 +70,8 @@ def other_language(text: str) -> str | None:
 
 
 def _other_script(found: list[str], text: str) -> str | None:
-    """The language, or languages, of letters that are not Latin, where most letters are such. What
-    stands in brackets beside a name is the name once more."""
+    """The language, or languages, of the script of most letters if that is not Latin. Text in
+    brackets is ignored, as it usually repeats a name."""
     letters = _letters(found)
     if letters.total() == letters[""]:
         return None
@@ -80,7 +80,7 @@ def _other_script(found: list[str], text: str) -> str | None:
     size = {one: n * (_DENSITY if one in _DENSE else 1) for one, n in letters.items() if one}
     foreign = sum(size.values())
     if foreign < 2 or (foreign <= letters[""] and not _in_kana(letters, found)):
-        return None  # "α" is a sign
+        return None  # "α" is a symbol
     if letters["Japanese"]:
         return "Japanese"
     most = max(size, key=lambda one: (size[one], one))
@@ -93,21 +93,21 @@ def _letters(words: list[str]) -> Counter[str]:
 
 
 def _in_kana(letters: Counter[str], found: list[str]) -> bool:
-    """Whether a sentence holds its Latin names together in Japanese."""
+    """Whether kana connect the Latin names of a Japanese sentence."""
     return letters["Japanese"] > 1 and not _ENGLISH.intersection(map(str.casefold, found))
 
 
 def _other_words(text: str) -> str | None:
-    """The language of a text in Latin letters, by its words in small letters and its first one."""
+    """The language of a text in Latin letters, by its lower-case words and its first word."""
     text = _OF_NONE.sub(" ", text)
     found = _WORD.findall(_PARTICLES.sub(r"\1 ", text))[:_READ]
-    said = [word.casefold() for word in found]
+    folded = [word.casefold() for word in found]
     small = [word for word in found if word[0].islower() and (len(word) > 1 or not word.isascii())]
     elided = sum(_ELIDED.match(word) is not None and word[2].islower() for word in found)
     if len(found) < 2 or not (small or elided):
         return None
-    english = sum(1 if word in _EITHER else 2 for word in said if word in _ENGLISH)
-    signs = 2 * elided + (said[0] in _OTHERS and found[0] not in small)
+    english = sum(1 if word in _EITHER else 2 for word in folded if word in _ENGLISH)
+    signs = 2 * elided + (folded[0] in _OTHERS and found[0] not in small)
     unknown = known = 0
     for word in small:
         if word in _OTHERS or not word.isascii():
@@ -123,7 +123,7 @@ def _other_words(text: str) -> str | None:
 
 
 def _named(found: list[str], elided: int) -> str:
-    """The language of words that are not English, by its own words and letters."""
+    """The language of non-English words, by their words and letters."""
     words = [word.casefold() for word in found]
     letters = {char for word in words for char in word if char.isalpha() and not char.isascii()}
     hits = {name: 0.0 for name, own in _LETTERS.items() if letters.issubset(own)}
@@ -141,7 +141,7 @@ def _named(found: list[str], elided: int) -> str:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The words that the network reads as one token. They are English, but for a few."""
+    """Words that are a single token for the network; nearly all are English."""
     words = orjson.loads(vocabulary())["model"]["vocab"]
     return frozenset(word for word in words if len(word) > 1 and word.isalpha())
 

@@ -1,4 +1,4 @@
-"""What was found of a unit's questions, and how a task makes its verdict of that."""
+"""Levels of the answers to a unit's questions, and how a task turns them into a verdict."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ REASON_LENGTH = 240
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """A ruling with the verdicts that follow from the calibrated thresholds; ``threshold`` is that
-    of yes, ``first`` the ruling before people of the collection were heard, ``ability`` the
-    one that it is of, and ``read`` whether the network was asked at all."""
+    """A ruling with its verdicts by the calibrated thresholds. ``threshold`` is that of yes.
+    ``first`` is the ruling before the local calibration. ``read`` says whether the network was
+    asked at all."""
 
     ruling: Ruling
     yes: bool
@@ -28,7 +28,7 @@ class Levels:
     read: bool
 
     def quoted(self, start: str) -> str:
-        """``start`` and the sentence that counted most, in quotation marks."""
+        """``start`` and the most important sentence, in quotation marks."""
         sentence = self.ruling.sentence
         if not sentence:
             return "There is no text to judge by."
@@ -39,14 +39,15 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class TaskQuestions:
-    """How a task is done: the ``questions`` of a unit (none where it cannot be judged, as
-    ``cannot`` then says), what is ``settled`` of their ``Levels``, and the verdict from that. The
-    first ``deciding`` levels are what the verdict hangs on, all where it is None, and ``told`` what
-    it tells apart: ``yes`` from less, ``partly`` or more from no, or both."""
+    """How to do a task. ``questions`` gives the questions of a unit; ``cannot`` says why a unit
+    cannot be judged, or None. ``settled`` combines the levels of the answers, and ``verdict`` makes
+    the verdict from them. The verdict depends on the first ``deciding`` levels (None: all) and
+    distinguishes the levels in ``distinguished``: ``yes`` from less, ``partly`` or more from no, or
+    both."""
 
     questions: Callable[[Any], list[JudgeQuestion]]
     verdict: Callable[[Any, Sequence[Levels]], Verdict]
     cannot: Callable[[Any], str | None] = lambda _unit: None
     settled: Callable[[Any, Sequence[Levels]], Sequence[Levels]] = lambda _unit, levels: levels
     deciding: int | None = None
-    told: tuple[str, ...] = ("yes",)
+    distinguished: tuple[str, ...] = ("yes",)

@@ -1,5 +1,8 @@
-"""What people of one collection taught a judge: a map of its probabilities for each ability, kept
-beside the evaluation folder's settings and part of the keys of labels that hang on it."""
+"""Local calibration: what people's labels of one collection have taught a judge.
+
+It maps the judge's probabilities, per ability. It is kept in the evaluation folder, and is part of
+the keys of labels that depend on it.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ _LEAST = 0.005
 
 @dataclass(frozen=True)
 class Local:
-    """For each ability fitted, σ(``slope`` · logit p + ``shift``) of the probability of yes p; of
-    the ``abilities`` that what is asked may hang on. ``named`` has other names of maps, by their
-    digests, that labels are kept under. ``judge`` is who was taught."""
+    """A local calibration of ``judge``, restricted to some ``abilities``. ``maps`` has (slope,
+    shift) for each fitted ability: the probability of yes p becomes σ(slope · logit p + shift).
+    ``named`` maps digests to the names under which older labels are kept."""
 
     maps: Mapping[Ability, tuple[float, float]]
     named: Mapping[str, str] = field(default_factory=dict)
@@ -33,22 +36,21 @@ class Local:
     judge: JudgePackage = SMALL
 
     def only(self, abilities: frozenset[Ability]) -> Local:
-        """What was learnt about these: whatever else is asked is answered as it would be untaught,
-        so that nothing but what has the :attr:`name` can change an answer."""
-        maps = {a: m for a, m in self.maps.items() if a in abilities}
+        """Only the maps of these abilities. All else stays uncalibrated, so that :attr:`name`
+        covers everything that can change an answer."""
+        maps = {ability: own for ability, own in self.maps.items() if ability in abilities}
         return replace(self, maps=maps, abilities=abilities)
 
     @property
     def name(self) -> str | None:
-        """What stands in labels for all of it: the same exactly if each of the abilities has the
-        same map, or none. None where nothing was learnt about any."""
+        """The name of this calibration in labels, or None if no ability is calibrated. It is the
+        same if and only if each of the abilities has the same map, or none."""
         digest = _digest(self.judge, self.maps, self.abilities)
         return self.named.get(digest, digest if self.maps else None)
 
-    def heard(self, ability: Ability, ruling: Ruling) -> tuple[Ruling, float | None]:
-        """The ruling with its probabilities mapped, and the threshold of yes that then holds, one
-        half; as it is, and None, for an ability that nothing was learnt about and where no passage
-        was read: rules need no mending."""
+    def apply(self, ability: Ability, ruling: Ruling) -> tuple[Ruling, float | None]:
+        """The ruling with mapped probabilities, and its new threshold of yes, one half. Unchanged,
+        and None, if the ability is not calibrated or a rule decided without the network."""
         if ability not in self.maps or not ruling.windows:
             return ruling, None
         slope, shift = self.maps[ability]
@@ -63,8 +65,8 @@ class Local:
 
 
 def read_local(path: Path, judge: JudgePackage = SMALL) -> Local | None:
-    """What ``path`` holds for ``judge``; None without such a file. Raises SettingsError where it
-    cannot be understood, or was fitted for another judge or version."""
+    """Read the calibration of ``judge`` from ``path``, or None if there is no such file. Raises
+    SettingsError if it cannot be understood, or is for another judge or version."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -79,7 +81,7 @@ def read_local(path: Path, judge: JudgePackage = SMALL) -> Local | None:
         }
         version = str(document["judge"])
         named = document.get("named")
-        if named is None:  # of before, where the file's digest stood in the labels of all tasks
+        if named is None:  # an older file, whose digest was in the labels of all tasks
             parts = (some for n in range(1, 4) for some in combinations(Ability, n))
             named = dict.fromkeys((_digest(judge, maps, one) for one in parts), file_name(raw))
         named = {str(digest): str(name) for digest, name in named.items()}
@@ -97,7 +99,7 @@ def read_local(path: Path, judge: JudgePackage = SMALL) -> Local | None:
 
 
 def file_name(raw: bytes) -> str:
-    """What stood in labels for a file of an earlier Assay."""
+    """The name of a calibration file in labels of earlier versions of Assay."""
     return content_hash(raw)[:16]
 
 
@@ -106,6 +108,6 @@ def _digest(
     maps: Mapping[Ability, tuple[float, float]],
     abilities: Iterable[Ability],
 ) -> str:
-    """Of the maps of some abilities, and of which have none."""
+    """Hash of the maps of some abilities, including which have none."""
     each = {one.value: maps.get(one) for one in abilities}
     return content_hash(canonical([judge.edition, each]))[:16]

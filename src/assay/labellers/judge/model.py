@@ -1,4 +1,4 @@
-"""The judge's network and what its figures mean: pairs of texts in, a probability per level out."""
+"""The judge's network: from pairs of texts to calibrated probabilities of each level."""
 
 from __future__ import annotations
 
@@ -44,10 +44,13 @@ CLS, SEP = 101, 102
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """What the judge is asked: ``first`` is the claim, question or answer as ``texts`` words it,
-    ``second`` the passage, or the gold answers; ``less``: sentences of the passage that assert
-    nothing are left out of it. ``whole`` has those in it too of which nobody knows whether they
-    assert the claim, where there are any: it says yes only where the judge is ``CERTAIN``."""
+    """A question for the judge.
+
+    ``first`` is the claim, question or answer in the wording of :mod:`assay.labellers.judge.texts`;
+    ``second`` is the passage, or the gold answers. If ``less``, sentences that assert nothing are
+    left out of it. ``whole`` is the passage including sentences that may or may not assert the
+    claim, if there are any; for it, the judge says yes only if it is ``CERTAIN``.
+    """
 
     ability: Ability
     first: str
@@ -58,8 +61,8 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The judge's answer: probabilities of no, partly and yes (they sum to 1), the sentence that
-    counted most, how many ``windows`` were read and how many ``tokens`` in all."""
+    """The judge's answer: probabilities of no, partly and yes (they sum to 1), the most important
+    ``sentence``, and the numbers of ``windows`` and ``tokens`` read."""
 
     no: float
     partly: float
@@ -70,7 +73,8 @@ class Ruling:
 
 
 def missing() -> str | None:
-    """What must be installed before any judge can be used, with the command; None if nothing."""
+    """A message about packages that the judge needs, with the command, or None if none is
+    missing."""
     absent = [name for name in ("onnxruntime", "tokenizers") if not _found(name)]
     return f"The judge needs {' and '.join(absent)}: {SMALL.install()}" if absent else None
 
@@ -80,7 +84,7 @@ def _found(name: str) -> bool:
 
 
 def tokenising(vocabulary: bytes) -> Tokenise:
-    """What makes tokens of texts by the rules in ``vocabulary``, without marks."""
+    """A tokeniser with the rules in ``vocabulary``; it adds no special tokens."""
     tokenizers = import_extra("tokenizers", "The judge needs tokenizers", "embedded")
     tokeniser = tokenizers.Tokenizer.from_buffer(vocabulary)
     tokeniser.no_truncation()
@@ -94,13 +98,13 @@ def tokenising(vocabulary: bytes) -> Tokenise:
 
 @cache
 def packaged_tokenise() -> Tokenise:
-    """The tokeniser of all judges, which takes no time to load twice."""
+    """The tokeniser of all judges, cached."""
     return tokenising(vocabulary())
 
 
 class Network:
-    """An ONNX network with its tokeniser. Raises PrerequisiteError where onnxruntime or tokenizers
-    is missing."""
+    """An ONNX network with its tokeniser. Raises PrerequisiteError if onnxruntime or tokenizers is
+    missing."""
 
     def __init__(self, model: bytes, tokeniser: bytes, *, threads: int | None = None) -> None:
         absent = missing()
@@ -116,12 +120,13 @@ class Network:
 
     @classmethod
     def of(cls, judge: JudgePackage, threads: int | None = None) -> Network:
-        """The network of a judge. Raises PrerequisiteError also where it is not in order."""
+        """The network of a judge. Also raises PrerequisiteError if it is damaged."""
         return cls(judge.network(), vocabulary(), threads=threads)
 
     def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
-        """Logits of shape (pairs, abilities, levels) of pairs of token lists. Each goes through the
-        network alone, which takes no longer and makes no sum depend on other pairs or threads."""
+        """Logits of shape (pairs, abilities, levels) for pairs of token lists. Each pair is run
+        alone. That is as fast as batches, and no sum depends on other pairs or on the number of
+        threads."""
         found = list(self._readers.map(self._run, pairs))
         return np.array(found).reshape(len(pairs), len(ABILITIES), 3)
 
@@ -136,8 +141,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class NetworkReading:
-    """What the network says about one question before calibration: features, the sentence that
-    counted most, windows and tokens read."""
+    """The network's result for one question before calibration: features, the most important
+    sentence, and the numbers of windows and tokens read."""
 
     features: Floats
     sentence: str
@@ -146,8 +151,8 @@ class NetworkReading:
 
 
 def size_ahead(question: JudgeQuestion) -> int:
-    """How many tokens :func:`read` will read for ``question``, told without the network; about as
-    many where its tokeniser is not installed."""
+    """How many tokens :func:`read` will read for ``question``, computed without the network; an
+    estimate if the tokeniser is not installed."""
     whole = question.whole
     if whole is not None:
         both = (replace(question, whole=None), replace(question, second=whole, whole=None))
@@ -164,11 +169,11 @@ def size_ahead(question: JudgeQuestion) -> int:
 
 
 LONG_CLAIM = 20
-"""Words from which a claim is also read by its clauses, the first ``MOST_PARTS``."""
+"""A claim of at least this many words is also read clause by clause, up to ``MOST_PARTS``."""
 
 
 def by_clauses(question: JudgeQuestion) -> list[JudgeQuestion]:
-    """``question``, and where it is about a long claim, that of each of its clauses."""
+    """``question``, and if it is about a long claim, a question for each of its clauses."""
     claim = question.first.partition(": ")[2]
     if question.ability is not Ability.E or len(claim.split()) < LONG_CLAIM:
         return [question]
@@ -182,7 +187,7 @@ def _about_tokens(texts: Sequence[str]) -> list[Tokens]:
 
 
 def parts_of_question(question: JudgeQuestion, own: Tokens, tokenise: Tokenise) -> list[Excerpt]:
-    """What of the second text is read beside the first, whose tokens are ``own``."""
+    """The parts of the second text that are read with the first, whose tokens are ``own``."""
     room = WINDOW - 3 - len(own[:FIRST_TOKENS])
     parts = parts_of(question.second, question.first, room, tokenise)
     if question.ability is Ability.C:
@@ -191,10 +196,10 @@ def parts_of_question(question: JudgeQuestion, own: Tokens, tokenise: Tokenise) 
 
 
 def read(network: Network, questions: Sequence[JudgeQuestion]) -> list[NetworkReading]:
-    """Put ``questions`` to the network, all parts of all passages together. A long claim counts
-    half as a whole and half as the mean of its clauses."""
-    asked = [by_clauses(question) for question in questions]
-    each = [one for own in asked for one in own]
+    """Run the network for all parts of all ``questions``. A long claim counts one half as a whole,
+    and one half as the mean of its clauses."""
+    split = [by_clauses(question) for question in questions]
+    each = [one for own in split for one in own]
     firsts = network.tokenise([question.first for question in each])
     pairs: list[tuple[Tokens, Tokens]] = []
     read_parts: list[tuple[int, list[Excerpt]]] = []
@@ -209,12 +214,12 @@ def read(network: Network, questions: Sequence[JudgeQuestion]) -> list[NetworkRe
         rows = logits[start : start + len(parts), ABILITIES.index(question.ability)]
         size = sum(len(a) + len(b) + 3 for a, b in pairs[start : start + len(parts)])
         readings.append(_reading(question, parts, rows, size))
-    given = iter(readings)
-    return [_together([next(given) for _ in own]) for own in asked]
+    in_order = iter(readings)
+    return [_together([next(in_order) for _ in own]) for own in split]
 
 
 def _together(readings: Sequence[NetworkReading]) -> NetworkReading:
-    """The reading of a whole claim, with those of its clauses, if any."""
+    """Combine the reading of a whole claim with those of its clauses, if any."""
     whole, *parts = readings
     if not parts:
         return whole
@@ -233,7 +238,7 @@ def _reading(
         rows = [row for row, part in enumerate(parts) if part.kind in kinds]
         return max(rows, key=margin.__getitem__) if rows else None
 
-    # A group of sentences is one more window on a passage that does not fit into one.
+    # A group of sentences counts as one more window.
     window = best(ExcerptKind.WINDOW, ExcerptKind.GROUP) or 0
     single = best(ExcerptKind.SENTENCE)
     chosen = logs[[window, window if single is None else single]].reshape(-1)
@@ -245,14 +250,14 @@ def _reading(
 
 
 def calibrated(settings: Settings, ability: Ability, features: Floats) -> Floats:
-    """Probabilities of no, partly and yes."""
+    """Calibrated probabilities of no, partly and yes."""
     own = settings.calibration[ability]
     return probabilities(np.array(own["weights"]), np.array(own["bias"]), features, own["slope"])
 
 
 def probabilities(weights: Floats, bias: Floats, features: Floats, slope: float) -> Floats:
-    """Softmax of ``features`` (…, features) under ``weights`` (levels, features) and ``bias``, then
-    the log odds of yes, and those of yes or partly, times ``slope``."""
+    """Softmax of ``features`` (…, features) with ``weights`` (levels, features) and ``bias``; then
+    the log odds of yes, and of yes or partly, are multiplied by ``slope``."""
     no, partly, yes = np.moveaxis(features @ weights.T + bias, -1, 0)
     some = 1 / (1 + np.exp(slope * (no - np.logaddexp(partly, yes))))
     whole = 1 / (1 + np.exp(slope * (np.logaddexp(no, partly) - yes)))
@@ -261,26 +266,26 @@ def probabilities(weights: Floats, bias: Floats, features: Floats, slope: float)
 
 
 CERTAIN = 0.87
-"""Probability of yes that is asked of a sentence that repeats the claim, and of an answer that
-names the gold answer, where nothing is known to assert it. Chosen on the attacks in the fourth and
-fifth wordings: hardly more of them pass than where these are never read."""
+"""Probability of yes that is required of a sentence that repeats the claim, or an answer that names
+the gold answer, if it is unknown whether it asserts it. Chosen on the attacks in the fourth and
+fifth wordings: hardly more of them pass than if such sentences are never read."""
 
 
 def rule(network: Network, questions: Sequence[JudgeQuestion], settings: Settings) -> list[Ruling]:
-    """The answers of a judge of these ``settings`` to ``questions``, in their order; of one with a
-    ``whole`` the answer to that where it is a certain yes."""
+    """Rulings of a judge with these ``settings``, in the order of ``questions``. If a question has
+    a ``whole``, the ruling on that counts if it is a certain yes."""
     wholes = [replace(one, second=one.whole, whole=None) for one in questions if one.whole]
     rulings = _rule(network, questions, settings)
-    given = iter(_rule(network, wholes, settings, quoted=False))
+    on_wholes = iter(_rule(network, wholes, settings, quoted=False))
     return [
-        _certain(next(given), ruling) if question.whole else ruling
+        _certain(next(on_wholes), ruling) if question.whole else ruling
         for question, ruling in zip(questions, rulings, strict=True)
     ]
 
 
-def _certain(whole: Ruling, heard: Ruling) -> Ruling:
-    found = whole if whole.yes > max(CERTAIN, heard.yes) else heard
-    return replace(found, tokens=whole.tokens + heard.tokens)
+def _certain(whole: Ruling, other: Ruling) -> Ruling:
+    chosen = whole if whole.yes > max(CERTAIN, other.yes) else other
+    return replace(chosen, tokens=whole.tokens + other.tokens)
 
 
 def _rule(
@@ -290,17 +295,18 @@ def _rule(
     *,
     quoted: bool = True,
 ) -> list[Ruling]:
-    """What a passage says word for word is not put to the network, where what is ``quoted`` in it
-    is known to be asserted."""
-    said = [quoted and verbatim(one) for one in questions]
-    asked = zip(questions, said, strict=True)
-    able = [one for one, is_said in asked if not empty(one) and not is_said]
-    readings = iter(read(network, able))
+    """Rulings without regard to ``whole``. With ``quoted``, a claim that the passage states word
+    for word is supported without asking the network."""
+    stated = [quoted and verbatim(one) for one in questions]
+    pairs = list(zip(questions, stated, strict=True))
+    readings = iter(
+        read(network, [one for one, is_stated in pairs if not (empty(one) or is_stated)])
+    )
     rulings = []
-    for question, is_said in zip(questions, said, strict=True):
+    for question, is_stated in pairs:
         if empty(question):
             rulings.append(Ruling(1.0, 0.0, 0.0, "", 0, 0))
-        elif is_said:
+        elif is_stated:
             claim = question.first.partition(": ")[2]
             rulings.append(Ruling(0.0, 0.0, 1.0, claim, 0, 0))
         else:
@@ -312,33 +318,32 @@ def _rule(
 
 
 VERBATIM = 3
-"""Words from which a claim that is a sentence of the passage is supported without a look."""
+"""Least words of a claim that is supported because it is a sentence of the passage."""
 
 
 @lru_cache(maxsize=4096)
 def verbatim(question: JudgeQuestion) -> bool:
-    """Whether the passage says a claim word for word: each of its sentences is one of the
-    passage's."""
+    """Whether every sentence of the claim is a sentence of the passage."""
     claim = question.first.partition(": ")[2]
     if question.ability is not Ability.E or len(stems(claim)) < VERBATIM:
         return False
-    said = {" ".join(stems(one)) for one in sentences(question.second)}
-    return all(" ".join(stems(one)) in said for one in sentences(claim))
+    stated = {" ".join(stems(one)) for one in sentences(question.second)}
+    return all(" ".join(stems(one)) in stated for one in sentences(claim))
 
 
 def question_of(ability: Ability, first: str, second: str) -> JudgeQuestion:
-    """A question; sentences of a passage that hold the words of the claim or question and assert
-    nothing are left out, however much they look like it."""
+    """Make a question. Sentences of the passage that contain the words of the claim or question,
+    but assert nothing, are left out."""
     if ability is Ability.C:
         return JudgeQuestion(ability, first, second)
-    heard = asserted(ability, first, second)
-    whole = second if heard is second else asserted(ability, first, second, doubtful=True)
-    other = None if whole == heard else whole
-    return JudgeQuestion(ability, first, heard, less=whole is not second, whole=other)
+    certain = asserted(ability, first, second)
+    whole = second if certain is second else asserted(ability, first, second, doubtful=True)
+    other = None if whole == certain else whole
+    return JudgeQuestion(ability, first, certain, less=whole is not second, whole=other)
 
 
 def empty(question: JudgeQuestion) -> bool:
-    """Whether there is nothing to judge: no word on one of the two sides. That is always a no."""
+    """Whether one of the two sides has no words, which is always a no."""
     _, _, first = question.first.partition(": ")
     if question.ability is Ability.C:
         first = first.rpartition("| question: ")[0]
@@ -346,7 +351,7 @@ def empty(question: JudgeQuestion) -> bool:
 
 
 def unasked(question: JudgeQuestion) -> str | None:
-    """Which rule decides ``question`` before the network is asked; None where it is asked."""
+    """The rule that decides ``question`` without the network, or None if it is asked."""
     if empty(question):
         less = question.less or question.whole is not None
         return "nothing else is asserted" if less else "empty"

@@ -1,6 +1,6 @@
-"""What a small encoder overlooks and counting words does not: numbers, names, gold answers.
+"""Overlaps of words, numbers and names, which a small encoder tends to miss.
 
-Two shares for each question, which the calibration weighs beside what the encoder says.
+Two features for each question, which the calibration weighs with the encoder's output.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ COMMON = frozenset(_COMMON_WORDS.split())
 
 
 def overlaps(ability: Ability, first: str, second: str) -> list[float]:
-    """For claims and questions: the shares of their numbers and of their names that stand in
-    ``second``. For answers, of the gold answer that suits best: whether it stands in the answer in
-    one piece, and the harmonic mean of the shares of words that each has of the other. The texts
-    are worded as ``texts`` words them."""
+    """Two features of texts that are worded as in :mod:`assay.labellers.judge.texts`. For claims
+    and questions: the fractions of their numbers and of their names that are in ``second``. For
+    answers, with the best gold answer: whether the answer contains it, and the harmonic mean of the
+    fractions of words that each shares with the other."""
     if ability is Ability.C:
         answer = first.removeprefix("answer: ").rpartition(" | question: ")[0]
         return _answer_overlaps(answer, second.split(" / "))
@@ -37,8 +37,8 @@ def overlaps(ability: Ability, first: str, second: str) -> list[float]:
 
 
 def _answer_overlaps(answer: str, golds: Sequence[str]) -> list[float]:
-    said = stems(answer)
-    line, own = f" {' '.join(said)} ", set(said)
+    answer_stems = stems(answer)
+    line, own = f" {' '.join(answer_stems)} ", set(answer_stems)
     whole = mean = 0.0
     for gold in map(stems, golds):
         if gold and own:
@@ -48,23 +48,23 @@ def _answer_overlaps(answer: str, golds: Sequence[str]) -> list[float]:
 
 
 def states(text: str, answer: str) -> bool:
-    """Whether every word of ``answer``, but the commonest, stands in ``text``; False where all of
-    its words are common, or it is a plain yes or no."""
+    """Whether ``text`` contains every word of ``answer`` except common ones; False if it has only
+    common words, or is a plain yes or no."""
     wanted = set(stems(answer)) - COMMON - {"yes"}
     return bool(wanted) and wanted <= set(stems(text))
 
 
 def shared(text: str, other: str) -> set[str]:
-    """Words that both texts have, but the commonest."""
+    """Words that both texts share, except common ones."""
     return (set(stems(text)) & set(stems(other))) - COMMON
 
 
 def stems(text: str) -> list[str]:
-    """Words in lower case without the s of a plural."""
-    found = (word.casefold() for word in _WORD.findall(text))
-    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in found]
+    """Words in lower case without a plural s."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words]
 
 
-def _share(wanted: set[str], there: set[str]) -> float:
-    """The share of ``wanted`` that is in ``there``; 1 where nothing is wanted."""
-    return len(wanted & there) / len(wanted) if wanted else 1.0
+def _share(wanted: set[str], present: set[str]) -> float:
+    """The fraction of ``wanted`` that is ``present``; 1 if nothing is wanted."""
+    return len(wanted & present) / len(wanted) if wanted else 1.0

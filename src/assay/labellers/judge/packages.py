@@ -1,4 +1,4 @@
-"""The judges that there are, and their files: what each says of itself, and its network."""
+"""The available judges and their files: settings and network."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from assay.labellers.judge.texts import Ability
 from assay.model.errors import PrerequisiteError
 
 SETTINGS, NETWORK = "judge.json", "judge.onnx"
-"""Files of a judge. The network may lie in pieces, ``judge.onnx.00`` and so on."""
+"""Files of a judge. The network may be split into ``judge.onnx.00`` and so on."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What ``judge.json`` says: version, the model's SHA-256, and for each ability the calibration
-    (``weights`` of shape (levels, features), ``bias``, ``slope``) and the probability of yes above
-    which the verdict is yes (``threshold``) or at least partly (``partly``)."""
+    """The contents of ``judge.json``. ``sha256`` is the model's. ``calibration`` has, for each
+    ability, ``weights`` of shape (levels, features), ``bias`` and ``slope``, and the probabilities
+    above which the verdict is yes (``threshold``) or at least partly (``partly``)."""
 
     version: str
     sha256: str
@@ -35,20 +35,22 @@ class Settings:
         return float(self.calibration[ability]["threshold"])
 
     def unsure(self, ability: Ability, level: str) -> tuple[float, float]:
-        """The probabilities of ``level`` (``yes``, or ``partly``: yes or partly) between which it
-        had better abstain: there both it and what is less are in the conformal prediction sets
-        that hold nine of ten pairs of either kind (Vovk 2012). Equal where none were fitted, so
-        that nothing lies between."""
+        """The probabilities of ``level`` (``yes``, or ``partly``: yes or partly) between which the
+        judge should abstain.
+
+        There, the conformal prediction sets that cover nine of ten pairs of either kind (Vovk 2012)
+        contain both the level and the one below it. Both are 1 if none were fitted.
+        """
         low, high = self.calibration[ability]["unsure"].get(level, (1.0, 1.0))
         return float(low), float(high)
 
 
 @dataclass(frozen=True)
 class JudgePackage:
-    """A judge: its ``name`` in SPECs, what its labels call its ``model``, and the ``place`` of its
-    files (a module with a folder ``data``, or a folder). ``requirement`` is what pip installs it
-    by, ``checkout`` its folder in Assay's source where that is another. What cannot be read, or is
-    not what it says it is, raises PrerequisiteError."""
+    """A judge, with its ``name`` in SPECs and the name of its ``model`` in labels. ``place`` is a
+    module with a folder ``data``, or a folder. ``requirement`` is its pip requirement, ``checkout``
+    its folder in a checkout of Assay, if it has its own. Files that are unreadable or damaged raise
+    PrerequisiteError."""
 
     name: str
     model: str
@@ -58,37 +60,36 @@ class JudgePackage:
 
     @property
     def labeller(self) -> str:
-        """The name of its labels' labeller."""
+        """The name of its labeller."""
         return f"embedded:{self.name}"
 
     @property
     def title(self) -> str:
-        """Model and version, as its labels have them."""
+        """Model and version, as in labels."""
         return f"{self.model} {self.settings.version}"
 
     @property
     def edition(self) -> str:
-        """Which judge, and in which version, as what people taught it says; of the one that the
-        main package holds the version alone."""
+        """Judge and version, as in calibration files; for the small judge, only the version."""
         version = self.settings.version
         return version if self.name == NAME else f"{self.name} {version}"
 
     @property
     def taught(self) -> str:
-        """The file of an evaluation folder that holds what people taught it."""
+        """The name of the calibration file in an evaluation folder, with what people taught it."""
         return "judge-calibration" + ("" if self.name == NAME else f"-{self.name}") + ".json"
 
     @cached_property
     def settings(self) -> Settings:
         try:
-            said = orjson.loads(self._settings)
-            return Settings(said["version"], said["sha256"], said["calibration"])
+            values = orjson.loads(self._settings)
+            return Settings(values["version"], values["sha256"], values["calibration"])
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(f"{SETTINGS} does not belong to a judge ({error})") from error
 
     @cached_property
     def settings_hash(self) -> str:
-        """Identity of the calibration: the first 16 digits of the SHA-256 of ``judge.json``."""
+        """Identity of the settings: the first 16 digits of the SHA-256 of ``judge.json``."""
         return hashlib.sha256(self._settings).hexdigest()[:16]
 
     @cached_property
@@ -99,26 +100,26 @@ class JudgePackage:
             raise self._damaged(f"{SETTINGS} cannot be read ({error})") from error
 
     def network(self) -> bytes:
-        """The network, of one file or its pieces, with the SHA-256 that ``judge.json`` names."""
+        """The network's bytes, joined and checked against the SHA-256 in ``judge.json``."""
         try:
             pieces = [piece.read_bytes() for piece in self.pieces()]
         except OSError as error:
             raise self._damaged(f"{NETWORK} cannot be read ({error})") from error
         if not pieces:
             raise self._damaged(f"there is no {NETWORK}")
-        found = b"".join(pieces)
-        digest = hashlib.sha256(found).hexdigest()
+        network = b"".join(pieces)
+        digest = hashlib.sha256(network).hexdigest()
         if digest != self.settings.sha256:
             raise self._damaged(f"{NETWORK} has SHA-256 {digest} instead of {self.settings.sha256}")
-        return found
+        return network
 
     def pieces(self) -> list[Traversable]:
-        """The files of the network, in their order."""
+        """The files of the network, in order."""
         own = (one for one in self.folder().iterdir() if one.name.startswith(NETWORK))
         return sorted(own, key=lambda one: one.name)
 
     def folder(self) -> Traversable:
-        """Where its files lie."""
+        """The folder of its files."""
         if absent := self.missing():
             raise PrerequisiteError(absent)
         if isinstance(self.place, Path):
@@ -126,7 +127,7 @@ class JudgePackage:
         return resources.files(self.place).joinpath("data")
 
     def missing(self) -> str | None:
-        """That it is not installed, with the cure; None where it is."""
+        """A message if it is not installed, with the cure; None if it is."""
         if isinstance(self.place, Path) or importlib.util.find_spec(self.place):
             return None
         return f"The judge '{self.labeller}' is not installed: {self.install()}"
@@ -157,14 +158,14 @@ JUDGES: dict[str, JudgePackage] = {
 }
 """All judges, by their names in SPECs."""
 SMALL = JUDGES[NAME]
-"""The one that the package holds, which ``embedded`` means."""
+"""The judge in this package, which ``embedded`` names."""
 
 
 def judge_of(labeller: str) -> JudgePackage | None:
-    """The judge whose labels have a labeller of this name, if it is one's."""
+    """The judge whose labeller has this name, or None."""
     return next((one for one in JUDGES.values() if one.labeller == labeller), None)
 
 
 def vocabulary() -> bytes:
-    """The rules by which all of them make tokens of texts."""
+    """The tokeniser file, which all judges share."""
     return resources.files(__package__).joinpath("data", "tokenizer.json").read_bytes()

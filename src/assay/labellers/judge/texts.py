@@ -1,6 +1,6 @@
-"""How the judge is asked: two texts for each ability, the same in training and at run time.
+"""The two texts of a question for the judge, the same in training and at run time.
 
-The first text names the ability by its first word; the second is what is read for evidence.
+The first word of the first text names the ability; the second text is the evidence.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 TEXTS_VERSION = 10
-"""Changes whenever the same unit is put to the encoder in other words or parts."""
+"""Must change whenever the same unit is given to the encoder in other words or parts."""
 GOLD_WORDS = 48
-"""How many words of gold answers are read; the nearest to the answer come first."""
+"""Most words of gold answers that are read, the nearest to the answer first."""
 ANSWER_WORDS, QUESTION_WORDS = 90, 40
 
 CLAUSE_WORDS = 6
 MOST_PARTS = 100
-"""Sentences and clauses of a claim or question that are taken one by one, the first ones: each has
-to do with all of the passage."""
+"""Most sentences or clauses of a claim or question that are handled one by one, as each is compared
+with the whole passage."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«*•-]*[^\W_a-z])|\n+")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Lt|Col|Inc|Co|etc)|\b[A-Z])\.$"
 )
-_ABBREVIATION = 8  # characters at the end, more than any has: sentences are joined one by one
+_ABBREVIATION = 8  # characters at the end of a sentence that are searched for an abbreviation
 _CLAUSE = re.compile(r";\s+|,\s+(?=(?:and|but|while|which|who|where|when|with|after|before)\s)")
 _WORD = re.compile(r"\w+")
 _ASKS_WHICH = re.compile(r"(?:\w+ )?(?:who|whom|whose|what|which|when|where|how|why)\b", re.I)
@@ -33,8 +33,9 @@ _OPENING = re.compile(r"(?:yes|no|well|okay)[,.:;!]\s+(?=\S)", re.I)
 
 
 class Ability(StrEnum):
-    """What the judge can be asked: E(ntailment): does the passage support the claim? A(nswering):
-    does the passage answer the question? C(orrectness): is the answer right, given gold answers?"""
+    """What the judge can decide: E(ntailment): does the passage support the claim? A(nswering):
+    does the passage answer the question? C(orrectness): is the answer correct, given gold
+    answers?"""
 
     E = "E"
     A = "A"
@@ -58,36 +59,37 @@ def question_text(question: str) -> str:
 
 
 def answer_text(question: str, answer: str) -> str:
-    """The answer before the question, so that a long question does not push it out. Of an answer
-    the first ``ANSWER_WORDS`` words are read, of a question the last ``QUESTION_WORDS``. A *No,* or
-    *Yes,* that opens an answer to a question of who, what or when answers something else that was
-    said, and is not read."""
+    """The answer, then the question, so that a long question does not push the answer out. The
+    first ``ANSWER_WORDS`` words of the answer and the last ``QUESTION_WORDS`` of the question are
+    read. A *No,* or *Yes,* at the beginning of an answer to a question of who, what or when replies
+    to something else and is left out."""
     line = one_line(answer)
     opening = _OPENING.match(line) if _ASKS_WHICH.match(one_line(question)) else None
-    said = line[opening.end() if opening else 0 :].split()[:ANSWER_WORDS]
-    asked = one_line(question).split()[-QUESTION_WORDS:]
-    return f"answer: {' '.join(said)} | question: {' '.join(asked)}"
+    answer_words = line[opening.end() if opening else 0 :].split()[:ANSWER_WORDS]
+    question_words = one_line(question).split()[-QUESTION_WORDS:]
+    return f"answer: {' '.join(answer_words)} | question: {' '.join(question_words)}"
 
 
 def gold_text(answer: str, gold: Sequence[str]) -> str:
-    """Gold answers, those with most words of ``answer`` first, up to ``GOLD_WORDS`` words."""
-    said = words(answer)
+    """Gold answers, those that share most words with ``answer`` first, up to ``GOLD_WORDS``
+    words."""
+    answer_words = words(answer)
 
     def nearness(item: tuple[int, str]) -> tuple[float, int]:
         place, text = item
         own = words(text)
-        return (-len(own & said) / (len(own) or 1), place)
+        return (-len(own & answer_words) / (len(own) or 1), place)
 
-    taken: list[str] = []
+    chosen: list[str] = []
     count = 0
     for _, text in sorted(enumerate(gold), key=nearness):
         line = one_line(text)
         count += len(line.split())
-        if taken and count > GOLD_WORDS:
+        if chosen and count > GOLD_WORDS:
             break
         if line:
-            taken.append(line)
-    return " / ".join(taken)
+            chosen.append(line)
+    return " / ".join(chosen)
 
 
 def words(text: str) -> set[str]:
@@ -97,7 +99,7 @@ def words(text: str) -> set[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """``text`` cut into sentences and lines, none empty. Abbreviations and initials do not end a
+    """Split ``text`` into non-empty sentences and lines. Abbreviations and initials do not end a
     sentence."""
     found: list[str] = []
     for part in _SENTENCE.split(text):
@@ -112,10 +114,10 @@ def sentences(text: str) -> list[str]:
 
 
 def clauses(claim: str) -> list[str]:
-    """A long claim cut into its sentences and clauses, each of ``CLAUSE_WORDS`` words or more; one
-    alone where it cannot be cut."""
+    """Split a long claim into its sentences and clauses, each of at least ``CLAUSE_WORDS``
+    words."""
     found: list[list[str]] = []
-    before = CLAUSE_WORDS  # words of the last one
+    before = CLAUSE_WORDS  # words of the previous clause
     for part in (part for sentence in sentences(claim) for part in _CLAUSE.split(sentence)):
         size = len(part.split())
         if found and min(size, before) < CLAUSE_WORDS:

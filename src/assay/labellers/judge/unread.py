@@ -1,4 +1,4 @@
-"""What of a pair the embedded judge does not read, as it is too long."""
+"""Parts of a pair that the embedded judge does not read, or reads with less confidence."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import AnswerUnit
 
 LONGEST_CLAIM = 60
-"""Words of the longest claims that there were enough of to learn from."""
+"""Words of the longest claims that were frequent enough in the training data."""
 CODE, SHORTEST_CODE = 0.08, 40
-"""Share of a text of that many characters from which its marks make it code."""
+"""A text longer than this with a larger fraction of symbols counts as code."""
 _MARKS = re.compile(r"[{}<>=\\^_|~$&*+/#@\[\]]")
 
 _NAMES = {Ability.E: "claim", Ability.A: "question"}
 
 
 def unread(task: AnyTask, unit: Unit) -> list[str]:
-    """What was not read of ``unit``, or read in a way that its label is worth less, in words."""
+    """Sentences on what was not read of ``unit``, or why its label deserves less confidence."""
     if isinstance(unit, AnswerUnit):
         return _unread_answer(unit)
     questions, _ = unit_questions(task, unit)
@@ -57,7 +57,7 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
 
 
 def _code_or_formulas(text: str) -> bool:
-    """Whether marks of code and formulas are more than a tenth of what is not space."""
+    """Whether the fraction of symbols is that of code or formulas."""
     return len(_MARKS.findall(text)) > CODE * len(text) and len(text) > SHORTEST_CODE
 
 
@@ -78,7 +78,7 @@ def _unread_answer(unit: AnswerUnit) -> list[str]:
 def _unread_passage(question: JudgeQuestion) -> list[str]:
     room = WINDOW - 3 - FIRST_TOKENS
     most = room + (MAX_WINDOWS - 1) * (room - OVERLAP)
-    # A token has at least one character: most texts need not be cut into tokens.
+    # A token has at least one character, so most texts need not be tokenised.
     if missing() or (len(question.first) <= FIRST_TOKENS and len(question.second) <= most):
         return []
     first, second = packaged_tokenise()([question.first, question.second])

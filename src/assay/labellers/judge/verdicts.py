@@ -1,4 +1,4 @@
-"""Which tasks the judge can do: what each asks of it, and the verdict that follows."""
+"""The tasks that the judge can do: the questions for each, and the verdict from the answers."""
 
 from __future__ import annotations
 
@@ -54,31 +54,31 @@ from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
 
 # -- SGSS, and EXAM++'s direct graders -------------------------------------------------------------
 
-# None of the judge's training data has these scales: a clear yes is the highest label, a yes in
-# part the middle one; that choice is ours. What needs a view of the whole (absolute
+# None of the judge's training data has these scales. By our choice, a clear yes is the highest
+# label and a partial yes the middle one. Tasks that need a view of the whole (absolute
 # comprehensiveness, preferences) it cannot do.
 
 
 def _answers(topic: str, text: str) -> list[JudgeQuestion]:
-    """Does the text answer the topic? The judge was trained on questions, so that a topic that is
-    none is put as one."""
+    """Does the text answer the topic? The judge was trained on questions, so other topics are
+    rephrased as questions."""
     asked = topic if topic.rstrip().endswith("?") else f"what about {topic}?"
     return [question_of(Ability.A, question_text(asked), text)]
 
 
 def _representativeness(unit: RepresentativenessUnit) -> list[JudgeQuestion]:
-    """Do the sections, taken together, bear the overview out?"""
+    """Do the sections together support the overview?"""
     return [question_of(Ability.E, claim_text(unit.overview), "\n".join(unit.sections))]
 
 
 def _coverage(unit: CoverageUnit) -> list[JudgeQuestion]:
-    """Does the summary say what each line of the section says? (The heading is no claim.)"""
+    """Does the summary state each line of the section? (The heading is not a claim.)"""
     lines = unit.section.split("\n")
     return [question_of(Ability.E, claim_text(line), unit.summary) for line in lines[1:] or lines]
 
 
 def _extent(_unit: object, levels: Sequence[Levels]) -> ExtentVerdict:
-    """Perfectly where every question is a yes, partially where some is, at least in part."""
+    """Perfectly if every answer is yes, partially if some answer is at least partly yes."""
     if all(one.yes for one in levels):
         label = Extent.PERFECTLY
     elif any(one.yes or one.partly for one in levels):
@@ -103,19 +103,25 @@ def _grade(_unit: RelevanceUnit, levels: Sequence[Levels]) -> DirectGrade:
 
 _BOTH = ("yes", "partly")
 _WITH_GRADES: Mapping[str, TaskQuestions] = {
-    SUFFICIENCY.name: TaskQuestions(lambda u: _answers(u.query, u.overview), _extent, told=_BOTH),
-    STATEMENT.name: TaskQuestions(lambda u: _answers(u.query, u.statement), _extent, told=_BOTH),
-    HEADING.name: TaskQuestions(lambda u: _answers(u.heading, u.statement), _extent, told=_BOTH),
-    REPRESENTATIVENESS.name: TaskQuestions(_representativeness, _extent, told=_BOTH),
-    COVERAGE.name: TaskQuestions(_coverage, _extent, told=_BOTH),
-    THOMAS.name: TaskQuestions(_relevant, _grade, told=_BOTH),
+    SUFFICIENCY.name: TaskQuestions(
+        lambda u: _answers(u.query, u.overview), _extent, distinguished=_BOTH
+    ),
+    STATEMENT.name: TaskQuestions(
+        lambda u: _answers(u.query, u.statement), _extent, distinguished=_BOTH
+    ),
+    HEADING.name: TaskQuestions(
+        lambda u: _answers(u.heading, u.statement), _extent, distinguished=_BOTH
+    ),
+    REPRESENTATIVENESS.name: TaskQuestions(_representativeness, _extent, distinguished=_BOTH),
+    COVERAGE.name: TaskQuestions(_coverage, _extent, distinguished=_BOTH),
+    THOMAS.name: TaskQuestions(_relevant, _grade, distinguished=_BOTH),
 }
 _WITHOUT = {
     task.name: TaskQuestions(_relevant, _yes_no) for task in DIRECT.values() if task is not THOMAS
 }
 
 
-# -- what has scales that it was fitted on ---------------------------------------------------------
+# -- tasks with scales that the judge was fitted on ------------------------------------------------
 
 
 def _entailment_questions(unit: EntailmentUnit) -> list[JudgeQuestion]:
@@ -141,8 +147,8 @@ def _relevance(_unit: PassageUnit, levels: Sequence[Levels]) -> Relevance:
 
 
 UNRELATED = 0.65
-"""Probability of no from which a passage is called unrelated (grade 0) and not merely related (1):
-set by us, as none of the training data tells the two apart."""
+"""Probability of no from which a passage is unrelated (grade 0) rather than related (1). Our
+choice, as the training data does not distinguish the two."""
 
 
 def _graded(_unit: RelevanceUnit, levels: Sequence[Levels]) -> RelevanceGrade:
@@ -152,12 +158,12 @@ def _graded(_unit: RelevanceUnit, levels: Sequence[Levels]) -> RelevanceGrade:
 
 
 SURE = 0.67
-"""Probability of yes from which a passage that answers is rated 5 and not 4."""
+"""Probability of yes from which a passage that answers is rated 5 rather than 4."""
 
 
 def _rated(_unit: RatingUnit, levels: Sequence[Levels]) -> Rating:
-    """5 or 4 for a yes; 3 for partly; 1 or 0 for a no, as in ``_graded``. Set by us: none of the
-    training data has this scale."""
+    """5 or 4 for yes, 3 for partly, 1 or 0 for no as in ``_graded``. Our choice, as the training
+    data does not have this scale."""
     (found,) = levels
     if found.yes:
         rating = 5 if found.ruling.yes >= SURE else 4
@@ -183,8 +189,8 @@ def _support_questions(unit: SupportUnit) -> list[JudgeQuestion]:
 
 
 def _context_questions(unit: ContextUnit) -> list[JudgeQuestion]:
-    """The title is read as the passage's first line. The sentences before are not read: the network
-    has no way to tell what is to be checked from what is not."""
+    """The title becomes the passage's first line. The preceding sentences are not read, as the
+    network could not distinguish them from the sentence to check."""
     passage = "\n".join(filter(None, (unit.title, unit.passage)))
     return [question_of(Ability.E, claim_text(unit.sentence), passage)]
 
@@ -203,12 +209,12 @@ def _yes_no_relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> YesNoRe
 
 
 LONGEST_QUESTION = 16
-"""Words of a question that is put to the judge as one. Of narratives that ask for several things
-at once it calls nearly any passage a part of the answer (measured on our own example)."""
+"""Most words of a single question. For narratives that ask for several things, the judge calls
+nearly any passage part of the answer (measured on our own example)."""
 
 RELATED = 0.63
-"""Probability of no below which a sub-narrative that is not answered makes the passage related:
-set by us, as ``UNRELATED``."""
+"""Probability of no below which a sub-narrative that is not answered still makes the passage
+related. Our choice, like ``UNRELATED``."""
 
 
 def _narrative(unit: RelevanceUnit) -> str | None:
@@ -230,12 +236,13 @@ def _no_aspects(unit: AspectsUnit) -> str | None:
 
 
 def _aspects(_unit: AspectsUnit, levels: Sequence[Levels]) -> AspectsAnswered:
-    """Each sub-narrative is a question of its own. How much text is off the topic it cannot say."""
+    """Each sub-narrative is a separate question. How much text is off topic, the judge cannot
+    say."""
     answered = tuple(one.yes for one in levels)
     related = any(answered) or any(one.ruling.no < RELATED for one in levels)
     best = max(levels, key=lambda one: one.ruling.yes)
-    said = f"{sum(answered)} of {len(answered)} sub-narratives answered; likeliest"
-    return AspectsAnswered(reason=best.quoted(said), related=related, answered=answered)
+    start = f"{sum(answered)} of {len(answered)} sub-narratives answered; likeliest"
+    return AspectsAnswered(reason=best.quoted(start), related=related, answered=answered)
 
 
 def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGrade4:
@@ -249,20 +256,22 @@ WAYS: Mapping[str, TaskQuestions] = {
     ENTAILMENT.name: TaskQuestions(_entailment_questions, _entailment),
     **ANSWERS,
     RELEVANCE.name: TaskQuestions(_relevance_questions, _relevance),
-    GRADED_RELEVANCE.name: TaskQuestions(_relevance_questions, _graded, _narrative, told=_BOTH),
-    SELF_RATING.name: TaskQuestions(_relevance_questions, _rated, told=_BOTH),
+    GRADED_RELEVANCE.name: TaskQuestions(
+        _relevance_questions, _graded, _narrative, distinguished=_BOTH
+    ),
+    SELF_RATING.name: TaskQuestions(_relevance_questions, _rated, distinguished=_BOTH),
     RELEVANCE_YES_NO.name: TaskQuestions(
-        _relevance_questions, _yes_no_relevance, _narrative, told=("partly",)
+        _relevance_questions, _yes_no_relevance, _narrative, distinguished=("partly",)
     ),
     SUB_NARRATIVES_ANSWERED.name: TaskQuestions(_aspect_questions, _aspects, _no_aspects),
     RELEVANCE_AT_ONCE.name: TaskQuestions(_aspect_questions, _aspects_at_once, _no_aspects),
-    SUPPORT.name: TaskQuestions(_support_questions, _support, told=_BOTH),
-    SUPPORT_IN_CONTEXT.name: TaskQuestions(_context_questions, _support, told=_BOTH),
-    ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment, told=_BOTH),
+    SUPPORT.name: TaskQuestions(_support_questions, _support, distinguished=_BOTH),
+    SUPPORT_IN_CONTEXT.name: TaskQuestions(_context_questions, _support, distinguished=_BOTH),
+    ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment, distinguished=_BOTH),
 }
-"""Every task that the judge can do, by name."""
+"""How to do each task that the judge can do, by name."""
 
-_HANG_ON = {
+_ABILITIES_OF = {
     **dict.fromkeys(ANSWERS, frozenset(Ability)),
     **dict.fromkeys(
         (ENTAILMENT.name, SUPPORT.name, SUPPORT_IN_CONTEXT.name, ASSIGNMENT.name,
@@ -273,19 +282,19 @@ _HANG_ON = {
 
 
 def abilities_of(task: str) -> frozenset[Ability]:
-    """All abilities that verdicts on units of a task of the judge can hang on: of answers also what
-    their nuggets and the sentences of a long gold answer ask. Tasks that tell each other's verdicts
-    have the same."""
-    return _HANG_ON.get(task, frozenset((Ability.A,)))
+    """All abilities that a task's verdicts can depend on; for answers, that includes those for
+    nuggets and for the sentences of a long gold answer. Tasks that imply each other's verdicts have
+    the same abilities."""
+    return _ABILITIES_OF.get(task, frozenset((Ability.A,)))
 
 
 UNFITTED = frozenset((*_WITH_GRADES, GRADED_RELEVANCE.name, SELF_RATING.name))
-"""Tasks whose scale none of the human labels has that the judge was fitted on: where one grade ends
-and the next begins is our choice. Its labels of these say ``"calibrated": false``."""
+"""Tasks whose scale is in none of the human labels that the judge was fitted on, so that the limits
+between grades are our choice. Their labels say ``"calibrated": false``."""
 
 
 def refusal(task: AnyTask) -> str | None:
-    """Why the judge cannot do ``task`` and what can, or None where it can."""
+    """None if the judge can do ``task``; otherwise why not, and what can."""
     if task.name in WAYS:
         return None
     return (
@@ -303,7 +312,7 @@ def _others(task: AnyTask) -> str:
 
 
 def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[JudgeQuestion], str | None]:
-    """What is asked about ``unit``, or why it cannot be judged."""
+    """The questions about ``unit``, or none and why it cannot be judged."""
     way = WAYS[task.name]
     reason = way.cannot(unit)
     if reason:
@@ -314,7 +323,7 @@ def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[JudgeQuestion], str 
 
 
 def _texts(question: JudgeQuestion) -> dict[str, list[str]]:
-    """What is read, by name; of gold answers one that can be read is enough."""
+    """The texts of a question, by name. One readable gold answer suffices."""
     text = question.first.partition(": ")[2]
     if question.ability is Ability.C:
         answer, _, asked = text.rpartition(" | question: ")
@@ -328,8 +337,8 @@ _NAMES = {Ability.E: "claim", Ability.A: "question"}
 
 
 def _unreadable(unit: Unit, questions: Sequence[JudgeQuestion]) -> str | None:
-    """Why the texts cannot be read: they are not in English. Answers that are decided by rules are
-    not read."""
+    """Why the texts cannot be read (they are not in English), or None. Answers decided by rules
+    need not be read."""
     if ruled(unit) is not None:
         return None
     for question in questions:
