@@ -521,9 +521,9 @@ def test_what_is_no_setting_is_told(slide: Path):
 
 def test_a_file_that_is_no_evaluation_is_told(tmp_path: Path, assay: Assay):
     (tmp_path / "a.py").write_text("x = 1\n")
-    with pytest.raises(SettingsError, match=r"a\.py is no evaluation: give a folder"):
+    with pytest.raises(SettingsError, match=r"a\.py is not an evaluation: give a folder"):
         package.open(tmp_path / "a.py")
-    assert "is no evaluation" in assay("score", tmp_path / "a.py").stderr
+    assert "is not an evaluation" in assay("score", tmp_path / "a.py").stderr
 
 
 @pytest.mark.parametrize(
@@ -601,7 +601,7 @@ def test_neither_a_ledger_nor_an_input_is_written_over(slide: Path, assay: Assay
     made_of = [slide / "labels.sqlite", slide / "assay.toml", *sorted((slide / "ac").iterdir())]
     before = [path.read_bytes() for path in made_of]
     for path in made_of:
-        with pytest.raises(SettingsError, match=r"not written over\. Name another"):
+        with pytest.raises(SettingsError, match=r"never overwritten\. Name another"):
             ev.report(path)
     asking = ("--labeller", "openai:m@http://127.0.0.1:9/v1", "--export-batch")
     for command in (("labels", "export", slide, "-o"), ("judge", slide, *asking)):
@@ -640,7 +640,7 @@ def test_files_that_changed_since_they_were_read_are_not_said_to_have_been_score
     before, bank = tree(folder / "out"), folder / "bank.jsonl"
     said = bank.read_bytes()
     bank.write_bytes(said + b"\n")
-    with pytest.raises(FormatError, match=r"bank\.jsonl The file was changed after it had been"):
+    with pytest.raises(FormatError, match=r"bank\.jsonl The file changed after it was"):
         ev.write()
     bank.unlink()
     with pytest.raises(FormatError, match="open the folder again"):

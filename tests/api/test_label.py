@@ -260,7 +260,7 @@ def test_what_is_wrong_with_a_file_is_told_at_once(assay: Assay, tmp_path: Path)
         "4 faults",
         "in.jsonl:1 [1] The record has no 'passage'",
         "in.jsonl:2",
-        "in.jsonl:3 [1] The id “1” stands in record 1 already",
+        "in.jsonl:3 [1] The id “1” is already in record 1",
         "'claim' is not a text",
     ):
         assert said in done.stderr
@@ -349,7 +349,7 @@ def test_an_output_that_is_called_compressed_is_refused(tmp_path: Path, assay: A
     for name in ("out.csv.gz", "out.jsonl.bz2"):
         out = tmp_path / name
         done = assay("label", EXAMPLES / "claims.jsonl", "--task", "support", "-o", out)
-        assert (done.returncode, "nothing is compressed here. Name it out." in done.stderr) == (
+        assert (done.returncode, "output is not compressed. Name it out." in done.stderr) == (
             2,
             True,
         )
@@ -372,7 +372,7 @@ def test_rows_without_ids_are_numbered_and_gold_answers_may_be_several(
     ("text", "says"),
     [
         ("id,claim\n1,x\n", "t.csv:1 The header lacks passage; it has id, claim."),
-        ("id,claim,passage\n1,x,y\n1,x,y\n", "t.csv:3 [1] The id “1” stands in"),
+        ("id,claim,passage\n1,x,y\n1,x,y\n", "t.csv:3 [1] The id “1” is already in"),
         ("id,claim,passage\n,x,y\n", "t.csv:2 The record has no id."),
         ("id,claim,passage\n", "The file holds no record."),
         ("", "The file holds no record."),

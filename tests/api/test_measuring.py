@@ -306,7 +306,7 @@ def test_labels_of_pairs_agree_as_words_and_in_files(assay: Assay, tmp_path: Pat
     assert agree(*names).equals(found)
     names[1].write_text(names[1].read_text().replace("yes", "maybe"))
     done = assay("agree", *names)
-    assert (done.returncode, "“maybe” is none of no, partly, yes" in done.stderr) == (2, True)
+    assert (done.returncode, "“maybe” is not one of no, partly, yes" in done.stderr) == (2, True)
 
 
 def test_two_files_of_one_name_are_two_runs(files: tuple[Path, list[Path]]):

@@ -121,12 +121,12 @@ def test_whoever_goes_by_the_place_or_copies_is_told_of_and_a_guideline_that_cha
                       detail=detail)
             )  # fmt: skip
     assert of_places(PREFERENCE, given) == (
-        ["CAT chose what stood first in 16 of 16."],
-        ["What stood first was chosen in 24 of 32."],
+        ["CAT chose what was shown first in 16 of 16."],
+        ["What was shown first was chosen in 24 of 32."],
     )
     new = [one._replace(detail={"workbench": {"guideline": "b"}}) for one in given[:4]]
     assert [*of_guidelines([*given, *new])] == [
-        "Labels were given by 2 versions of the guideline: 32 and 4."
+        "Labels were given under 2 versions of the guideline: 32 and 4."
     ]
     assert [*of_guidelines(given)] == []
     plain = [one._replace(detail={}) for one in given]  # from a file: nobody knows
@@ -173,7 +173,7 @@ def test_whoever_says_the_same_of_all_is_told_of(assay, labelled):
     assert assay("labels", "import", folder, file).returncode == 0
     (found,) = [one for one in people_of(folder) if one.field == "correct"]
     doubt = next(one for one in found.doubts if one.startswith("DAN"))
-    assert doubt.startswith("DAN said yes of all 60; of the same, ")
+    assert doubt.startswith("DAN said yes of all 60; others said yes in ")
     assert not any(one.startswith(("ANN", "BEN")) for one in found.doubts)
     assert doubt in " ".join(assay("labels", "people", folder).stdout.split())
     assay("evaluate", folder)
@@ -220,6 +220,6 @@ def test_few_shared_labels_give_no_accuracies(assay, judged):  # noqa: F811
         file.write_text(lines(rows, f"human:{name}"), encoding="utf-8")
         assert assay("labels", "import", folder, file).returncode == 0
     found = {one.field: one for one in people_of(folder)}
-    assert "10 are the least" in found["correct"].why
+    assert "at least 10 are needed" in found["correct"].why
     assert all(one.accuracy is None for one in found["correct"].people)
     assert "No accuracies" in " ".join(assay("labels", "people", folder).stdout.split())

@@ -290,7 +290,7 @@ def test_a_run_may_stand_in_several_files_and_answers_a_topic_once(assay, tmp_pa
     (folder / "z.jsonl").write_text(first.read_text())
     done = assay("score", folder, env=env)
     assert done.returncode == 2
-    assert "Run 'ONE' answers this topic a second time" in done.stderr
+    assert "hold a second answer of run 'ONE' to this topic" in done.stderr
 
 
 def test_faults_and_settings_are_told(assay, tmp_path, env):

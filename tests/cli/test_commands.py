@@ -276,7 +276,7 @@ def test_two_runs_of_one_name_are_refused(slide, assay):
     (slide / "ac" / "WASEDA-PR-1.txt").unlink()
     done = assay("evaluate", slide)
     assert done.returncode == 2
-    assert "called 'WASEDA-PR-1' too" in done.stderr
+    assert "also called 'WASEDA-PR-1'" in done.stderr
 
 
 def test_doctor_says_what_is_missing(slide, assay, tmp_path):

@@ -123,7 +123,7 @@ def test_runs_without_a_defined_value_and_questions_without_confidence_are_named
             "run,topic,measure,value\n"
             + "".join(f"{r},{t},Confidence,90\n{r},{t},Accuracy,1\n" for r in "ab" for t in "12"),
             (),
-            "The confidence 90.0 or accuracy 1.0 of run “a” is none.",
+            "The confidence 90.0 or accuracy 1.0 of run “a” is not valid.",
         ),
         (
             "run,topic,confidence,correct\n"

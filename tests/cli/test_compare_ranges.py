@@ -127,7 +127,7 @@ def test_too_little_that_is_certain_is_said_with_the_ranges_and_the_cure(ground:
 def test_what_is_left_out_of_confidences_is_named_with_the_ends(ground: Path):
     done = assay("compare", ground / "r2c2" / "out" / "per_topic.csv", "-m", "HMR")
     assert "Questions that runs leave out: A (1)" in done.stderr
-    assert "-m HMR:floor takes what is worst by HMR" in done.stderr
+    assert "-m HMR:floor assumes what is worst by HMR" in done.stderr
     assert "A on 0004 (no correctness)" in done.stderr
     assert "Accuracy:floor" not in done.stderr
 
@@ -143,6 +143,6 @@ def test_means_alone_are_called_so_whatever_the_measure(ground: Path, measure: s
 def test_ranges_that_are_alone_are_compared_and_called_so(ground: Path):
     done = assay("compare", ground / "alone.csv", "-m", "AP:floor", "--json")
     assert done.exit_code == 0, done.exception
-    assert "holds ends alone" in done.stderr
+    assert "holds only ranges" in done.stderr
     done = assay("correlate", ground / "alone.csv", ground / "exam.csv", "--score", "AP:ceiling")
     assert done.exit_code == 0, done.exception

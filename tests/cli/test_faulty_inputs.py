@@ -52,7 +52,7 @@ def test_of_two_runs_of_one_name_both_files_are_named(tmp_path, assay):
     # As 'assay validate --fix' leaves them.
     shutil.copy(folder / "rag" / "BRIEF.jsonl", folder / "rag" / "BRIEF.fixed.jsonl")
     told = assay("score", folder).stderr
-    assert "BRIEF.jsonl The run of rag/BRIEF.fixed.jsonl is called 'BRIEF' too. Keep one" in told
+    assert "BRIEF.jsonl The run in rag/BRIEF.fixed.jsonl is also called 'BRIEF'. Keep one" in told
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_topics_that_are_called_otherwise_are_told(tmp_path, assay, entry, file,
     assert before in text
     path.write_text(text.replace(before, after), encoding="utf-8")
     told = (
-        f"[inputs] {entry}: 1 topic is none of the narratives (zz), while 1 narrative is not there "
+        f"[inputs] {entry}: 1 topic is not among the narratives (zz), while 1 narrative is missing "
         "(aq)."
     )
     assert told in warnings(tmp_path)
@@ -115,4 +115,4 @@ def test_what_is_odd_in_many_lines_alike_is_told_once(tmp_path, assay):
 def test_an_input_with_more_topics_than_are_asked_is_fine(tmp_path):
     path = example(tmp_path, "trec-rag") / "gold" / "qrels.txt"
     path.write_text(path.read_text(encoding="utf-8") + "zz 0 doc 1\n", encoding="utf-8")
-    assert "none of the narratives" not in warnings(tmp_path)
+    assert "not among the narratives" not in warnings(tmp_path)

@@ -165,7 +165,7 @@ def test_inputs_of_other_protocols_may_stand_in_a_folder(tmp_path: Path, assay: 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('protocol = "rag"', "protocol: no such entry here; it stands in [evaluation]"),
+        ('protocol = "rag"', "protocol: no such entry here; it belongs in [evaluation]"),
         ('[evaluation]\ntilte = "x"', "evaluation.tilte: no such entry; did you mean title?"),
         ("[judgin]\nbudget = 1", "judgin: no such entry; did you mean judging?"),
         ("[audits]", "audits: no such entry; did you mean audit?"),

@@ -331,7 +331,7 @@ def test_what_is_exported_is_called_as_it_is_and_packed_sheets_are_read(folder, 
     ):
         done = assay("labels", "export", folder, *options, "-o", folder / name)
         assert done.returncode == 2
-        assert f"nothing is compressed here. Name it {Path(name).stem}." in done.stderr
+        assert f"output is not compressed. Name it {Path(name).stem}." in done.stderr
         assert not (folder / name).exists()
     filled = [row | {"verdict.entailed": "NO"} for row in rows]
     plain = write(folder / "kim.csv", filled)

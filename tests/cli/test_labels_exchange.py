@@ -133,8 +133,8 @@ def test_a_label_of_equal_units_names_every_place(slide, assay):
     assert "is one label for 2 identical places: OTHER 0001 answer, SLIDE" in listed
     assert assay("evaluate", slide).returncode == 0
     report = (slide / "out" / "report.html").read_text()
-    assert "Equal, so one label with OTHER 0001 answer." in report
-    assert "Equal, so one label with SLIDE 0001 nugget 5." in report
+    assert "The same as OTHER 0001 answer, so they share one label." in report
+    assert "The same as SLIDE 0001 nugget 5, so they share one label." in report
 
 
 def test_a_file_that_the_system_refuses_is_named_without_a_traceback(slide, assay):

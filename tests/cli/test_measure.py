@@ -388,7 +388,7 @@ def test_passage_runs_of_r2c2(tmp_path, assay):
         "measure", tmp_path / "qrels", tmp_path / "WASEDA-PR-1.txt", *options(*names), "--csv"
     )
     assert done.returncode == 0, done.stderr
-    assert "Rank 1 stands after rank 3" in done.stderr
+    assert "Rank 1 comes after rank 3" in done.stderr
     got = table(done.stdout)
     for name, value in zip(names, values, strict=True):
         assert got["WASEDA-PR-1", "all", name] == pytest.approx(value, abs=5e-7), name
@@ -480,7 +480,7 @@ def test_means_over_the_topics_of_a_file(tmp_path, assay):
     twice, none = run("twice"), run("none")
     assert (twice.returncode, none.returncode) == (2, 2)
     assert "topics" not in twice.stdout
-    assert "'1' stands on line 1 already" in twice.stderr.replace("“", "'").replace("”", "'")
+    assert "'1' is already on line 1" in twice.stderr.replace("“", "'").replace("”", "'")
     assert "names no topic" in none.stderr
 
 

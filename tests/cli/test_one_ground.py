@@ -105,9 +105,9 @@ def test_r2c2_alone_asks_yes_or_no_and_trec_rag_then_asks_what_that_left_open(fo
     assert [claim for _, _, claim in sorted(ground.pairs())] == [
         "Bread is blue.", "Canals have locks and towers.",
     ]  # fmt: skip
-    assert "NO does not tell partial support from none" in " ".join(done.stderr.split())
+    assert "NO does not distinguish partial support from none" in " ".join(done.stderr.split())
     assert (
-        "NO does not tell partial support from none"
+        "NO does not distinguish partial support from none"
         in (folder / "out" / "trec-rag" / "report.html").read_text()
     )
     assert support(folder) == ["2", "1", "0"]

@@ -207,7 +207,7 @@ def test_results_give_way_to_no_labeller_who_was_not_asked_yet(example, assay, m
     monkeypatch.setattr(rules, "VERSION", 99)
     done = assay("score", folder)
     assert (done.returncode, files(folder / "out")) == (2, before)
-    assert "of rules; rules as it is now was not asked yet" in done.stderr
+    assert "of rules; rules as it is now has not been asked yet" in done.stderr
     assay("labels", "export", folder, "-o", folder / "all.jsonl")  # as the message says
     assert assay("evaluate", folder, "--labeller", "recorded:all.jsonl").returncode == 0
     assert files(folder / "out")["scores.csv"] == before["scores.csv"]

@@ -133,7 +133,9 @@ def test_a_labeller_that_the_person_names_may_lie_anywhere(assay, slide):
 def test_labels_and_passwords_go_to_no_host_that_only_a_file_names(slide, monkeypatch, url, host):
     path = slide / "assay.toml"
     path.write_text(path.read_text() + f'[ledger]\nurl = "{url}"\n')
-    with pytest.raises(SettingsError, match=f"would go to {re.escape(host)}, which only a file"):
+    with pytest.raises(
+        SettingsError, match=f"would go to {re.escape(host)}, a host that only a file"
+    ):
         Folder.open(slide)
     if "=" not in host:
         monkeypatch.setenv("ASSAY_TRUSTED_HOSTS", f"other.example, {host}")

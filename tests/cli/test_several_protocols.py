@@ -104,4 +104,4 @@ def test_settings_of_several_protocols_stand_in_tables_of_their_own(assay, tmp_p
     assert done.returncode == 2
     assert "[settings.exam]" in done.stderr
     (tmp_path / "assay.toml").write_text('[evaluation]\nprotocol = ["exam", "exam"]\n[inputs]\n')
-    assert "names none, or one twice" in assay("score", tmp_path).stderr
+    assert "names no protocol, or one twice" in assay("score", tmp_path).stderr

@@ -219,7 +219,7 @@ def test_parameters_and_refusals_of_an_engine(assay: Assay, tmp_path: Path):
 def test_no_code_is_named_for_an_engine(assay: Assay, tmp_path: Path, given: str):
     _, done = engine(assay, tmp_path, f'[judging.engine]\ndtype = "half"\n{given}\n')
     assert done.returncode == 2
-    assert f"'{given.split()[0]}' might have code run" in " ".join(done.stderr.split())
+    assert f"'{given.split()[0]}' could run code" in " ".join(done.stderr.split())
 
 
 def test_missing_vllm_is_reported_with_the_command(assay: Assay, tmp_path: Path):

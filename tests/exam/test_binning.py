@@ -21,8 +21,8 @@ def test_bins_are_single_grades_ranges_and_open_ends():
     assert [str(one) for one in found] == ["≤ 0", "1", "2–3", "≥ 4"]
     assert -9 in read_bins(("-9-0",))[0]
     for wrong, why in (
-        (("x",), "no bin"), (("0-2", "2-3"), "overlap"), (("3", "1"), "lowest first"),
-        ((), "no bin"), (("3-1",), "no bin"),
+        (("x",), "not a bin"), (("0-2", "2-3"), "overlap"), (("3", "1"), "lowest first"),
+        ((), "no bin"), (("3-1",), "not a bin"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=why):
             read_bins(wrong)

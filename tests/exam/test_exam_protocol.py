@@ -102,7 +102,7 @@ def test_the_pool_is_graded_once_and_a_new_run_grades_only_what_is_new(assay, fo
     row = found["good", "EXAM-Cover-normalised"]  # p9 may answer what no run answers
     assert (row["value"], row["floor"], row["ceiling"]) == ("", "0.875", "1.0")
     report = (folder / "out" / "report.html").read_text()
-    assert "hang on missing grades" in report
+    assert "depend on missing grades" in report
 
 
 def test_the_same_inputs_and_labels_give_the_same_bytes(assay, folder):
@@ -165,7 +165,7 @@ def test_the_lists_say_what_is_unknown_before_anything_is_graded(assay, folder):
     report = (folder / "out" / "report.html").read_text()
     assert "Unknown, as grades are missing: 1 passage judged relevant." in report
     assert "Unknown, as grades are missing: 1 passage judged not relevant." in report
-    assert report.count("Nothing that is known.") == 1
+    assert report.count("None known.") == 1
 
 
 def test_grades_of_a_file_and_of_a_labeller_are_exported_under_both_names(assay, folder):
@@ -303,7 +303,7 @@ def test_a_response_that_repeats_itself_has_the_scores_that_it_would_have_withou
     done = assay("evaluate", folder, "--json", env={"PYTHONPATH": str(folder.parent)})
     assert done.returncode == 0, done.stderr
     (warned,) = json.loads(done.stdout)["warnings"]
-    assert "7 passages of “often” said before in the same response" in warned
+    assert "7 passages of “often” repeated within a response" in warned
     found = scores(folder)
     for measure in ("EXAM-Cover", "AP", "nDCG@20", "RR", "α-nDCG@20"):
         assert found["often", measure] == found["once", measure]
@@ -340,7 +340,7 @@ def test_a_passage_has_one_text_in_all_files(assay, folder):
     file.write_text(file.read_text().replace('passages = "passages.jsonl"', entry))
     done = assay("judge", folder)
     assert done.returncode == 2
-    assert "more.jsonl The passage “p1” has another text in another file." in done.stderr
+    assert "more.jsonl The passage “p1” has a different text in another file." in done.stderr
 
 
 RATING = RatingUnit(passage="p", question="q")

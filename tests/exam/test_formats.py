@@ -142,7 +142,7 @@ def test_several_ways_of_grading_must_be_told_apart(tmp_path):
     assert "SelfRated by other" in fault.why
     chosen = read_graded(path, llm="other").require()
     assert chosen.queries["q1"].grades.values.max() == 0
-    assert "No grades fit" in read_graded(path, prompt="None such").errors[0].why
+    assert "No grades match" in read_graded(path, prompt="None such").errors[0].why
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_several_ways_of_grading_must_be_told_apart(tmp_path):
         ('["q", [{}]]', "no 'paragraph_id'"),
         (('["q", [{"paragraph_id": "p", "exam_grades": [{"self_ratings": [{"self_rating": 9, '
          '"question_id": "x"}]}]}]]'), "not from 0 to 5"),
-        ('["q", [{"paragraph_id": "p"}, {"paragraph_id": "p"}]]', "there twice"),
+        ('["q", [{"paragraph_id": "p"}, {"paragraph_id": "p"}]]', "listed twice"),
         ("nothing", "not JSON"),
     ],
 )  # fmt: skip

@@ -63,7 +63,7 @@ def test_blank_questions_and_repeated_ones_are_warnings(tmp_path):
     assert [fault.severity for fault in parsed.faults] == ["warning"] * 3
     assert lines(write_bank(parsed.require()))[0]["items"] == items
     twice = read_bank(write(tmp_path / "c.jsonl", [{"query_id": "q", "items": [same, other]}]))
-    assert "there twice" in twice.errors[0].why
+    assert "listed twice" in twice.errors[0].why
 
 
 def test_an_edit_changes_its_fields_alone(tmp_path):
@@ -108,7 +108,7 @@ def test_ranks_are_kept(tmp_path, ranks, expected):
 @pytest.mark.parametrize("rank", [-1, "2", 1.5, True, 10**12])
 def test_a_rank_that_is_none_is_a_fault(tmp_path, rank):
     (fault,) = read_graded(write(tmp_path / "g.jsonl", [["q1", [ranked("p", rank)]]])).errors
-    assert "no whole number" in fault.why
+    assert "not a whole number" in fault.why
 
 
 def test_rank_4_is_rank_4_in_every_score(tmp_path, assay):

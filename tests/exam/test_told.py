@@ -47,7 +47,7 @@ def test_it_is_said_that_answers_may_still_be_verified(assay, folder):
     for grading in ("qa", "qa-verified"):
         toml(folder, RECORDED, settings=f'grading = "{grading}"')
         said = assay("judge", folder, "--dry-run")
-        waits = "once labels before it are known: answer verification." in said.stdout + said.stderr
+        waits = "once earlier ones are known: answer verification." in said.stdout + said.stderr
         assert waits == (grading == "qa-verified")
 
 

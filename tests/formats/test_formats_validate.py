@@ -141,7 +141,7 @@ def test_command(write):
     result = run(path)
     assert result.exit_code == 1
     lines = result.output.splitlines()
-    assert any(line.startswith(f"{path}:2 [0001] The rank 1 was used") for line in lines)
+    assert any(line.startswith(f"{path}:2 [0001] The rank 1 was already used") for line in lines)
     assert "\x1b" not in result.output
     assert lines[-1].startswith(f"{path}: 1 error")
     assert "r2c2-pr (guessed); 1 question, 1 passage" in lines[-1]
@@ -203,7 +203,7 @@ def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_pa
     warned = write(GOOD["r2c2-ac"].replace("\n", "\r"), "warned.txt")  # old line ends
     assert "10 files: 10 without errors." in run(*files, warned).output
     strict = run(*files, warned, "--strict")
-    assert (strict.exit_code, "10 files: 9 without faults; 1 to be" in strict.output) == (1, True)
+    assert (strict.exit_code, "10 files: 9 without faults; 1 to fix" in strict.output) == (1, True)
 
 
 def piped(text):

@@ -153,7 +153,7 @@ def test_missing_answer_and_late_answer(write):
     assert [fault.line for fault in found] == [2, 3, 6]
     assert "answer line is missing" in found[0].why
     assert "99" in found[1].why
-    assert "before the answer of line 7" in found[2].why
+    assert "before the answer on line 7" in found[2].why
     assert read_ac_run(path).value.run.answers["0002"].text == "Late"
 
 
@@ -202,7 +202,7 @@ def test_text_outside_of_blocks(write):
     path = write("Hello\nworld\n" + block("A;90") + "bye\n")
     found = read_ac_run(path).errors
     assert [fault.line for fault in found] == [1, 6]
-    assert "outside of a block" in found[0].why
+    assert "outside a block" in found[0].why
 
 
 def test_untidy_tags(write):

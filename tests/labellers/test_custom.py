@@ -176,7 +176,7 @@ def test_impossible_ensembles_are_refused(films):
         '[ensembles.jury]\nmembers = ["rules", "rules"]': "names a member twice",
         '[ensembles.jury]\nmembers = ["rules"]\nrule = "weighted"': "needs weights",
         '[ensembles.jury]\nmembers = ["rules"]\nweights = [1.0, 2.0]': "one weight per member",
-        '[ensembles.jury]\nmembers = ["rules"]\nsamples = 3': "says the same each time",
+        '[ensembles.jury]\nmembers = ["rules"]\nsamples = 3': "gives the same answer each time",
         '[ensembles.jury]\nmembers = ["ensemble:jury"]': "is an ensemble",
         '[ensembles.jury]\nmembers = ["rules"]\nrule = "loudest"': "rule",
         '[ensembles.jury]\nmembers = ["rules"]': "cannot do r2c2.entailment",

@@ -195,30 +195,30 @@ def test_invalid_arguments_are_refused(arguments, more, message):
 
 
 ODD = [
-    ({"1": [("a", 2.0), ("b", 1.0)]}, r"topic 1: \('a', 2.0\) is no document id"),
+    ({"1": [("a", 2.0), ("b", 1.0)]}, r"topic 1: \('a', 2.0\) is not a document id"),
     ({"1": {"a", "b"}}, "topic 1: a ranking cannot be a set; give a dict"),
     ({"1": "a"}, "topic 1: a ranking cannot be a str"),
     ({"1": None}, "topic 1: a ranking cannot be a NoneType"),
     ({"1": (one for one in "ab")}, "topic 1: a ranking cannot be a generator"),
     ({"1": np.ones((2, 2))}, "topic 1: a ranking cannot be a ndarray"),
-    ({"1": {"a": "2"}}, "topic 1: the score of a is no number"),
-    ({"1": {"a": 2.0, "b": None}}, "topic 1: the score of b is no number"),
+    ({"1": {"a": "2"}}, "topic 1: the score of a is not a number"),
+    ({"1": {"a": 2.0, "b": None}}, "topic 1: the score of b is not a number"),
     ({"1": {"a": 10**400}}, "topic 1: the score of a is not a finite number"),
     ({"1": {1: 2.0, "1": 1.0}}, "topic 1: two documents are the same as text: 1"),
     ({"1": ["a"], 1: ["b"]}, "two topics are the same as text: 1"),
     ({None: ["a"]}, "an id is missing"),
-    ({"1": [b"a"]}, "topic 1: b'a' is no id"),
+    ({"1": [b"a"]}, "topic 1: b'a' is not an id"),
     (pl.DataFrame({"qid": ["1", None], "docno": ["a", "b"], "score": [2, 1]}), "row 2: an id is"),
     (pl.DataFrame({"qid": ["1", "1"], "docno": ["a", None], "score": [2, 1]}), "row 2: an id is"),
-    (pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": ["2"]}), "score of a is no number"),
+    (pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": ["2"]}), "score of a is not a number"),
     (7, "neither a dict, nor a DataFrame"),
     # A valid first entry does not hide invalid ones after it.
-    ({"1": {"a": 2.0, "b": "1"}}, "topic 1: the score of b is no number"),
-    ({"1": ["a", ("b", 1.0)]}, r"topic 1: \('b', 1.0\) is no document id"),
+    ({"1": {"a": 2.0, "b": "1"}}, "topic 1: the score of b is not a number"),
+    ({"1": ["a", ("b", 1.0)]}, r"topic 1: \('b', 1.0\) is not a document id"),
     ({"1": ["a", None]}, "topic 1: an id is missing"),
-    ({"1": [3.0, 2.0]}, "topic 1: 3.0 is no document id"),
-    ({"1": {True: 1.0}}, "topic 1: True is no id"),
-    ({"1": {"a": 1.0, float("nan"): 2.0}}, "topic 1: nan is no id|topic 1: an id is missing"),
+    ({"1": [3.0, 2.0]}, "topic 1: 3.0 is not a document id"),
+    ({"1": {True: 1.0}}, "topic 1: True is not an id"),
+    ({"1": {"a": 1.0, float("nan"): 2.0}}, "topic 1: nan is not an id|topic 1: an id is missing"),
     ({"1": [*map(str, range(40_000)), "7"]}, "topic 1: document 7 is ranked twice"),
 ]
 
@@ -258,7 +258,7 @@ def test_subtopic_ids_are_converted_like_those_of_qrels_whatever_the_other_measu
     both = measures.evaluate(qrels, {"r": run}, [alpha, "Judged"], subtopics=subtopics)
     expected = (1 / math.log2(3) + 1 / math.log2(4)) / (1 + 1 / math.log2(3))
     assert alone["value"].item() == both["value"][0] == pytest.approx(expected)
-    with pytest.raises(ValueError, match="the grade of 10 is no number"):
+    with pytest.raises(ValueError, match="the grade of 10 is not a number"):
         measures.evaluate(qrels, {"r": run}, alpha, subtopics={1: {"s": {10: "1"}}})
 
 
@@ -272,8 +272,8 @@ def test_a_run_of_the_wrong_form_is_refused(number):
 @pytest.mark.parametrize(
     ("qrels", "message"),
     [
-        ({"1": {"a": "2"}}, "topic 1: the grade of a is no number"),
-        ({"1": {"a": 1, "b": None}}, "topic 1: the grade of b is no number"),
+        ({"1": {"a": "2"}}, "topic 1: the grade of a is not a number"),
+        ({"1": {"a": 1, "b": None}}, "topic 1: the grade of b is not a number"),
         ({"1": {"a": 1, "b": math.nan}}, "topic 1: the grade of b is not a finite number"),
         ({"1": ["a"]}, "topic 1: its grades must be a dict of document → grade, not a list"),
         ({"1": {None: 1}}, "topic 1: an id is missing"),

@@ -225,7 +225,7 @@ def test_that_people_disagree_on_what_is_carried_is_told(edited: Made):
     found = edited.score("--policy", "people")  # for all tasks, though people labelled unevenly
     assert found["runs"]["A"]["carried_answers"] == 1
     assert "; people disagree on 1 unit" in found["stands_on"]["r2c2"]
-    assert any("On 1 unit people disagree" in one for one in found["warnings"])
+    assert any("People disagree on 1 unit" in one for one in found["warnings"])
 
 
 def test_a_machines_word_on_the_answer_as_it_is_goes_before_what_is_carried(edited: Made):

@@ -242,9 +242,9 @@ def test_all_other_changes_are_faults_told_at_once(judged, assay):
         (2, "The confidence was changed; it is 90."),
         (3, "Nugget 1 cites another passage; it cites WASEDA-PR-1;1."),
         (3, "Nugget 1 was changed; it is “Chris Evans gained"),
-        (6, "The mark R of nugget 4 was taken off. Write B, R or N"),
+        (6, "The mark R of nugget 4 was removed. Write B, R or N"),
         (7, "The answer has no nugget 6."),
-        (2, "Nugget 5 is lost."),
+        (2, "Nugget 5 is missing."),
     ):
         assert f"SLIDE.txt:{line} [0001] {why}" in done.stderr, done.stderr
 
@@ -260,11 +260,11 @@ def test_lost_blocks_other_runs_and_unreadable_files(judged, assay):
     lost.with_name("BROKEN.txt").write_text("nonsense\n")
     done = assay("labels", "import", judged, judged / "edited", "--by", "human:KIM")
     assert done.returncode == 2
-    assert "SLIDE.txt [0002] The block of question 0002 is lost." in done.stderr
+    assert "SLIDE.txt [0002] The block of question 0002 is missing." in done.stderr
     stranger = [line for line in done.stderr.splitlines() if "OTHER.txt" in line]
     assert len(stranger) == 1, "what a file holds that is no answer run is not gone through"
     assert "There is no answer run “OTHER” in the evaluation." in stranger[0]
-    assert "BROKEN.txt:1 Text outside of a block" in done.stderr
+    assert "BROKEN.txt:1 Text outside a block" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -296,9 +296,9 @@ def test_what_is_equal_cannot_be_marked_otherwise(judged, assay):
     both = assay("labels", "import", judged, judged / "edited", "--by", "human:KIM")
     assert both.returncode == 2
     assert re.search(
-        r"SLIDE\.txt:7 \[0001\] The nugget and its passage are those of TWIN 0001 nugget 5 "
-        r"\(TWIN\.txt:7\), which is marked otherwise; what is equal has one label\. Make both "
-        r"bogus \(B\), or neither, or import SLIDE\.txt without TWIN\.txt\.",
+        r"SLIDE\.txt:7 \[0001\] The nugget and its passage are the same as at TWIN 0001 "
+        r"nugget 5 \(TWIN\.txt:7\), which is marked differently; equal items share one label\. "
+        r"Make both bogus \(B\), or neither, or import SLIDE\.txt without TWIN\.txt\.",
         both.stderr,
     ), both.stderr
     alone = assay("labels", "import", judged, file, "--by", "human:KIM", "--json")
@@ -324,7 +324,7 @@ def test_a_person_who_says_that_it_is_a_refusal_is_not_passed_over(slide, assay)
     file = edited(slide, ("N1", "R1"))
     done = assay("labels", "import", slide, file, "--by", "human:KIM")
     assert done.returncode == 2
-    assert "SLIDE.txt:3 [0001] The mark of nugget 1 cannot be set so" in done.stderr
+    assert "SLIDE.txt:3 [0001] Nugget 1 cannot be marked" in done.stderr
     assert "human:LEE says that the answer declines to answer" in done.stderr
     assert len(assay("labels", "export", slide).stdout.splitlines()) == len(rows) + 1
 

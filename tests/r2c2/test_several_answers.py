@@ -166,7 +166,7 @@ def test_a_label_that_contradicts_itself_is_not_taken_in(tmp_path, assay):
     done = assay("labels", "import", path, exported, "--by", "human:EVE")
     assert done.returncode != 0
     assert "labels.jsonl:1" in done.stdout + done.stderr
-    assert "says otherwise" in done.stdout + done.stderr
+    assert "contradicts" in done.stdout + done.stderr
     verdict["correct"] = half["verdict"]["correct"]
     exported.write_text(json.dumps({**line, "verdict": verdict}) + "\n")
     assert assay("labels", "import", path, exported, "--by", "human:EVE").returncode == 0

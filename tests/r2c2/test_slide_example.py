@@ -113,7 +113,7 @@ def test_missing_labels_are_counted_and_never_made_up(slide, assay):
     row = scores(slide)["WASEDA-PR-1", "nDCG@20"]
     assert (row["value"], row["floor"], row["ceiling"]) == ("", "0.0", "1.0")
     said = " ".join(done.stdout.split())
-    assert "1 question has no passage yet that is known to be relevant. That hangs on" in said
+    assert "1 question has no passage yet that is known to be relevant. That depends on" in said
     assert "no relevant passage" not in done.stdout
     assert (slide / "out" / "confidence.csv").read_text().endswith("SLIDE,0001,90,\n")
     marked = (slide / "out" / "marked" / "SLIDE.txt").read_text().splitlines()

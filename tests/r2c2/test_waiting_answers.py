@@ -239,4 +239,4 @@ def test_what_a_person_left_open_is_told_of_answers_that_lack_no_label(
     bench("judge", "--json")
     number, shown = said()
     assert number == 1  # the other's nugget y failed
-    assert "But of 1 answer no label is missing: a person called it right and left open" in shown
+    assert "But 1 answer lacks no label. A person called it right without saying" in shown

@@ -112,8 +112,8 @@ def test_what_the_file_of_questions_asks_is_what_is_judged(tmp_path: Path, assay
     assert assay("judge", place).returncode == 0
     told = " ".join(assay("score", place).stderr.split())
     assert (
-        "runs/main.jsonl: 1 record with another question than the file of questions has, which is "
-        "judged: q1." in told
+        "runs/main.jsonl: 1 record with a different question than the file of questions, whose "
+        "text is judged: q1." in told
     )
     for task in ("r2c2.answer", "trec_rag.relevance", "r2c2.dialogue_act", "rag.claims"):
         asked = {one["unit"]["question"] for one in _labels(place, task)}
@@ -286,8 +286,8 @@ def test_the_same_question_is_the_same_in_all_runs(tmp_path: Path, assay: Assay)
                               "b": other})  # fmt: skip
     done = assay("score", place)
     assert done.returncode == 2
-    assert "references is another than in" in done.stderr
-    assert "answerable is another than in" in done.stderr
+    assert "references differs from that in" in done.stderr
+    assert "answerable differs from that in" in done.stderr
     assert "a.jsonl:1" in done.stderr
 
 

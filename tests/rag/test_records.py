@@ -93,7 +93,7 @@ def test_every_fault_is_told_with_its_line(tmp_path: Path):
     told = {(one.line, one.why.partition(".")[0]) for one in found.errors}
     assert {line for line, _ in told} == {2, 3, 4, 5, 6, 8}
     said = " ".join(str(one) for one in (*found.errors, *found.warnings))
-    for words in ("has an answer to it on line 1", "passages is no list", "no list of turns",
+    for words in ("to it on line 1", "passages is not a list", "not a list of turns",
                   "not flat", "neither true nor false", "a tab or a line break",
                   "neither id nor text", "with two texts", "Is metadata meant?",
                   "The first rank counts"):  # fmt: skip

@@ -185,8 +185,8 @@ def test_all_faults_of_graded_answers_are_told_at_once(assay, tmp_path):
     )
     done = assay("rubrics", file)
     assert done.returncode == 2
-    for said in ("line 1 already", "“much” is no weight", "“perhaps” is no verdict", "no topic id",
-                 "no list of criteria", "is no object"):  # fmt: skip
+    for said in ("on line 1", "“much” is not a weight", "“perhaps” is not a verdict", "no topic id",
+                 "no list of criteria", "is not an object"):  # fmt: skip
         assert said in done.stderr, said
 
 
@@ -197,7 +197,7 @@ def test_rubrics_alone_and_graded_are_validated(assay, shared_data, tmp_path):
     assert "30 answers or topics, 755 criteria" in done.stdout
     assert "No criterion has a verdict" in assay("rubrics", file).stderr
     bad = lines(tmp_path / "g.jsonl", graded("r", "1", ("much",), ("satisfied",)))
-    assert "is no weight" in assay("validate", bad).stdout
+    assert "is not a weight" in assay("validate", bad).stdout
 
 
 def test_rubrics_made_of_the_dev_nuggets(assay, shared_data):

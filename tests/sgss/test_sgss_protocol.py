@@ -275,7 +275,7 @@ def test_all_faults_of_a_file_of_summaries(tmp_path):
     write(tmp_path, bad)
     faults = read_summaries(tmp_path / "summaries.jsonl").errors
     assert [fault.line for fault in faults] == [1, 2, 3, 4, 6, 7, 8]
-    assert (faults[-1].topic, faults[-1].why) == ("7", "The overview is no object.")
+    assert (faults[-1].topic, faults[-1].why) == ("7", "The overview is not an object.")
     assert "cites 7" in faults[1].why
 
 
@@ -303,11 +303,11 @@ def test_the_commands_of_a_newcomer(assay, folder):
     ("text", "says"),
     [
         ("query_id,left,right\n", "lacks labeller, preference"),
-        ("query_id,left,right,labeller,preference\nq,A,B,k,BOTH\n", "no preference"),
+        ("query_id,left,right,labeller,preference\nq,A,B,k,BOTH\n", "not a preference"),
         ("query_id,left,right,labeller,preference\nq,A,A,k,LEFT\n", "both sides"),
         (
             "query_id,left,right,labeller,preference\nq,A,B,k,LEFT\nq,B,A,k,LEFT\n",
-            "judged this pair before",
+            "has already judged this pair",
         ),
     ],
 )

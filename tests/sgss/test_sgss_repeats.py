@@ -72,11 +72,12 @@ def test_repeats_in_a_file_are_read_once_and_said(sgss, folder):
     for name, text in before.items():
         assert (folder / "out" / name).read_bytes() == text
     said = " ".join(done.stdout.split())
-    assert "4 statements said before in the same summary. Only the first is read." in said
+    assert "4 statements repeated within a summary. Only the first is read." in said
 
 
 @pytest.mark.parametrize(
-    ("silent", "so"), [("zero", "Each counts 0."), ("left-out", "They leave the means.")]
+    ("silent", "so"),
+    [("zero", "Each counts as 0."), ("left-out", "They are left out of the means.")],
 )
 def test_the_terminal_names_the_summaries_that_are_missing(sgss, folder, silent, so):
     write(folder, SUMMARIES[:3])
@@ -97,7 +98,7 @@ def test_a_preference_for_a_summary_that_is_not_there_is_unknown_and_said(sgss, 
     done = sgss("evaluate", folder)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "1 pair preferred, of which a summary is not there (rum: A, B)." in said
+    assert "1 pair with a preference but without one of the summaries (rum: A, B)." in said
     (pair,) = (one for one in rows(folder / "out" / "preferences.csv") if one["query"] == "rum")
     assert (pair["difference_floor"], pair["difference_ceiling"], pair["AR"]) == ("", "", "")
     assert float(pair["AR_floor"]) == 0

@@ -86,7 +86,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (of_topics, {"judge": SCORES[0]}, "runs × topics"),
     # the draw
     (of_items, {"pi": put(PI, 7, np.nan)}, "item 8 has no probability.*people chose"),
-    (of_items, {"pi": put(PI, 7, 0)}, "item 8 counts.*pi is 0.*draw anew"),
+    (of_items, {"pi": put(PI, 7, 0)}, "item 8 counts.*pi is 0.*draw again"),
     (of_items, {"pi": put(PI, 4, 0)}, "item 5 counts for a run or was drawn"),
     (of_items, {"pi": put(PI, 7, 1.5)}, "pi of item 8 is 1.5"),
     (of_items, {"pi": put(PI, 7, -0.5)}, "pi of item 8 is -0.5"),

@@ -89,7 +89,7 @@ def test_people_who_agree_are_believed():
 @pytest.mark.parametrize(
     ("labels", "more", "says"),
     [
-        (np.zeros((5, 2), int), {}, "10 are the least"),
+        (np.zeros((5, 2), int), {}, "at least 10 are needed"),
         (np.full((20, 2), 7), {}, "label 7 of unit 1"),
         (np.full((20, 2), 0.5), {}, "whole numbers"),
         (np.vstack([np.zeros((20, 2), int), [[-1, -1]]]), {}, "unit 21 has no label"),

@@ -84,7 +84,7 @@ def test_all_faults_of_banks_are_told(assay, tmp_path):
     )
     done = assay("validate", file)
     assert done.returncode == 1
-    for said in ("line 1 already", "no topic id", "holds no questions", "is no aggregator",
+    for said in ("on line 1", "no topic id", "holds no questions", "is not an aggregator",
                  "has no text"):  # fmt: skip
         assert said in done.stdout, said
     assert assay("validate", lines(tmp_path / "g.jsonl", AUTO_JUDGE)).returncode == 0
@@ -129,6 +129,6 @@ def test_topics_of_ragtime_are_read_whole_and_back_to_back(tmp_path):
     assert [(one.id, one.text) for one in parsed.require()] == [
         ("2001", "Fares I ask. b."), ("2002", "Fares I ask. b."),
     ]  # fmt: skip
-    assert "2 JSON documents stand on one line" in parsed.warnings[0].why
+    assert "2 JSON documents are on one line" in parsed.warnings[0].why
     file.write_text(json.dumps(row) + " {broken")
     assert not read_topics(file).ok

@@ -119,20 +119,20 @@ def swapped(record: dict) -> dict:
         ([record_2024(answer=[{"text": "a", "citations": [-1]}])], "cites reference -1"),
         ([record_2024(answer=[{"text": "a", "citations": [1, 1]}])], "cites a document twice"),
         ([record_2024(answer=[{"text": "w " * 401, "citations": []}])], "has 401 words"),
-        ([record_2024(), record_2024()], "answered on line 1 already"),
+        ([record_2024(), record_2024()], "already answered on line 1"),
         ([record_2024()], "2 of 3 topics are not answered"),
-        ([{**record_2025(), "metadata": 3}], "'metadata' is missing or no object"),
+        ([{**record_2025(), "metadata": 3}], "'metadata' is missing or not an object"),
         ([record_2025(team_id=None)], "'team_id' of 'metadata' is missing"),
         ([record_2025(type="robot")], "type “robot” is unknown"),
         ([record_2025(narrative_id=99)], "not in the topic file"),
-        ([record_2025(references="d")], "'references' is no list"),
-        ([record_2025(references=[1, DOCS[0]])], "Reference 0 is no document id"),
+        ([record_2025(references="d")], "'references' is not a list"),
+        ([record_2025(references=[1, DOCS[0]])], "Reference 0 is not a document id"),
         ([record_2025(references=[f"{DOCS[0]}{n}" for n in range(101)])], "2025 allows 100"),
-        ([record_2025(answer={})], "'answer' is no list"),
+        ([record_2025(answer={})], "'answer' is not a list"),
         ([record_2025(["a"])], "Sentence 1 has no text"),
         ([record_2025([{"text": 3, "citations": []}])], "Sentence 1 has no text"),
         ([record_2025([{"text": "a"}])], "Sentence 1 has no citations"),
-        ([record_2025([{"text": "a", "citations": "d"}])], "citations that are no list"),
+        ([record_2025([{"text": "a", "citations": "d"}])], "citations that are not a list"),
         ([record_2025([{"text": "a", "citations": [True]}])], "has the citation “True”"),
         ([record_2025([{"text": "a", "citations": ["d9"]}])], "cites “d9”, which is not in"),
         ([record_2025([{"text": "a", "citations": ["1"]}])], "write 1 without quotes"),
@@ -153,10 +153,10 @@ def swapped(record: dict) -> dict:
         ([record_2025([{"text": "w " * 1025, "citations": []}], run_desc="d")], "2026 allows 1024"),
         ([record_2025(run_desc="d", narrative="why rivers  bend")], "not the official one"),
         ([record_2025(narrative="")], "'narrative' of 'metadata' is not given"),
-        ([record_2024(run_id=7)], "'run_id' is no text"),
-        ([record_2025(team_id=["t"])], "'team_id' of 'metadata' is no text"),
-        ([record_2025(narrative_id=["14"])], "'narrative_id' of 'metadata' is no topic id"),
-        ([record_2025(run_desc=7)], "'run_desc' of 'metadata' is no text"),
+        ([record_2024(run_id=7)], "'run_id' is not a string"),
+        ([record_2025(team_id=["t"])], "'team_id' of 'metadata' is not a string"),
+        ([record_2025(narrative_id=["14"])], "'narrative_id' of 'metadata' is not a topic id"),
+        ([record_2025(run_desc=7)], "'run_desc' of 'metadata' is not a string"),
         (
             [record_2024(answer=[{"text": "a", "citations": [DOCS[0]]}])],
             "Citations are document ids; 2024 takes positions",
@@ -169,8 +169,8 @@ def swapped(record: dict) -> dict:
             [record_2025([*ANSWER, {"text": "a", "citations": [DOCS[0]]}])],
             "Some citations are positions and others document ids",
         ),
-        ([swapped(record_2024())], "The sentences stand under 'responses'"),
-        ([swapped(record_2025(narrative_id="rag2026-4"))], "The sentences stand under 'responses'"),
+        ([swapped(record_2024())], "The sentences are under 'responses'"),
+        ([swapped(record_2025(narrative_id="rag2026-4"))], "The sentences are under 'responses'"),
     ],
 )
 def test_what_the_public_validators_find_is_found(tmp_path: Path, records: list, said: str):
@@ -286,7 +286,7 @@ def test_references_past_the_limit_go_with_their_citations(tmp_path: Path):
     record, said = mended(tmp_path, record_2024(references=references, answer=answer))
     assert record["references"] == references[:20]
     assert record["answer"][0]["citations"] == [3, 1]
-    assert "2 citations of references that are out dropped" in said
+    assert "2 citations of dropped references removed" in said
 
 
 def test_2026_keeps_three_citations_and_every_reference(tmp_path: Path):
@@ -320,7 +320,7 @@ def test_blank_sentences_and_nan_keep_their_places(tmp_path: Path):
     parsed = read_answers(path)
     assert [(fault.line, fault.severity, fault.why) for fault in parsed.faults] == [
         (1, "warning", "Sentences 2, 3 are blank."),
-        (1, "warning", "NaN is no JSON (line 1)."),
+        (1, "warning", "NaN is not JSON (line 1)."),
     ]
     found = parsed.require().answers["14"].sentences
     assert [one.text for one in found] == ["Rivers bend.", "", "", 'NaN, said "NaN".']

@@ -102,7 +102,7 @@ def test_narratives_and_sub_narratives_of_one_list(tmp_path: Path):
     assert [one.text for one in found] == ["why", "how"]
     path.write_text('[{"id": 14, "title": "a"}, 3]')
     assert [str(one.why) for one in topics.read_topics(path).errors] == [
-        "Item 2 of the list is no JSON object."
+        "Item 2 of the list is not a JSON object."
     ]
     path.write_text('[{"id": 14,\n "title": }]')
     assert topics.read_topics(path).errors[-1].line == 2
@@ -129,7 +129,7 @@ def test_segments_and_candidates_are_read(tmp_path: Path):
     other = {"query": {"qid": "15"}, "candidates": [{"docid": "shard_1_2", "doc": "more"}]}
     write(path, lists, other)
     (fault,) = passages.read_texts(path).errors
-    assert "another text in another topic" in str(fault)
+    assert "different text in another topic" in str(fault)
 
 
 def test_judgment_runs(tmp_path: Path):

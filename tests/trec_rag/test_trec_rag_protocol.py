@@ -79,7 +79,9 @@ def test_the_whole_way_through_the_command_line(assay: Assay, tmp_path: Path):
     steps = [row["task"] for row in forecast["ahead"]]
     assert steps[:2] == ["sub-narratives, draft", "sub-narratives"]
     waiting = ", ".join(step for step in steps[1:] if step != "support")
-    assert forecast["notes"] == [f"More may be asked once labels before it are known: {waiting}."]
+    assert forecast["notes"] == [
+        f"More labels may be needed once earlier ones are known: {waiting}."
+    ]
     done = assay("evaluate", folder, "--json", env=ENV)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -503,8 +505,8 @@ def test_people_who_disagree_on_nuggets_are_settled_as_on_anything_else(tmp_path
     most = scored(folder, "majority")
     assert most.findings.per_topic["good"]["all"]["2"] == (1.0, 1.0)
     open_too = scored(folder, "adjudicated")
-    assert "people disagree and nothing is settled" in " ".join(open_too.warnings)
-    assert "; people settle those that they disagree on (1) in" in open_too.gaps[0].so
+    assert "and nothing is settled. Under the policy" in " ".join(open_too.warnings)
+    assert "; people settle the units that they disagree on (1) in" in open_too.gaps[0].so
 
 
 def test_of_a_machines_assignments_those_to_the_present_question_count(tmp_path: Path):
@@ -660,7 +662,7 @@ def test_edits_that_cannot_be_read_change_nothing(assay: Assay, tmp_path: Path):
 def test_edits_of_nuggets_that_are_made_no_more_are_told(tmp_path: Path):
     folder = make(tmp_path / "e")
     _, before = judged(folder)
-    told = "nuggets that the list no longer has"
+    told = "nuggets that are no longer in the list"
     assert not any(told in gap.what for gap in before.gaps)
     listed = rows_of(folder / "out" / "nuggets.jsonl")[0]
     first, second = (one["text"] for one in listed["nuggets"][:2])
@@ -786,9 +788,9 @@ def test_runs_that_come_late_or_are_withdrawn_change_no_other(assay: Assay, tmp_
     assert any("(late: 50 %)" in gap.what for gap in after.gaps)
     (folder / "gone.txt").write_text("01 Q0 d1 1 1 bad\n")
     _, astray = judged(folder)
-    assert any("r_runs, bad: 1 topic is none of the narr" in one for one in astray.warnings)
+    assert any("r_runs, bad: 1 topic is not among the narr" in one for one in astray.warnings)
     (folder / "gone.txt").write_text("1 Q0 d1 1 1 late\n")
-    assert "The run of late.txt is called 'late' too" in assay("score", folder).stderr
+    assert "The run in late.txt is also called 'late'" in assay("score", folder).stderr
 
 
 def test_a_segment_has_one_text_in_all_files(tmp_path: Path):
@@ -797,7 +799,7 @@ def test_a_segment_has_one_text_in_all_files(tmp_path: Path):
     toml = (folder / "assay.toml").read_text()
     wider = toml.replace('["segments.jsonl"]', '["segments.jsonl", "more.jsonl"]')
     (folder / "assay.toml").write_text(wider)
-    with pytest.raises(FormatError, match="another text in another file"):
+    with pytest.raises(FormatError, match="different text in another file"):
         judged(folder)
 
 
@@ -965,7 +967,7 @@ def test_support_labels_of_citations_that_an_answer_does_not_have_are_told(tmp_p
     lines(folder / "support.jsonl", [{"topic_id": "1", "run_id": "good", "sentences": sentences}])
     evaluation = opened(folder)
     [told] = [one for one in evaluation.warnings if "do not have" in one]
-    assert told.startswith("2 given support labels are of citations that the runs do not have")
+    assert told.startswith("2 given support labels are for citations that the runs do not have")
     fitted = evaluation.inputs.support["good", "1"].sentences
     assert [[one.reference for one in each.citations] for each in fitted] == [
         ["d1"],

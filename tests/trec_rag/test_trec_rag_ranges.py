@@ -346,7 +346,7 @@ def test_labels_that_are_not_there_leave_ranges_and_every_topic(
             assert holds(now.ends, one.ends), (run, name)
     assert result.lacking > 0
     said = " ".join(gap.so for gap in result.gaps)
-    assert "nugget scores of all answers are 0 to 1" in said
+    assert "All nugget scores range from 0 to 1" in said
     assert "leave" not in said
 
 

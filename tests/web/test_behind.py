@@ -127,7 +127,7 @@ def test_the_disk_is_told_to_keep_labels_which_nobody_waits_for(tmp_path, monkey
         monkeypatch.setattr(os, "fsync", fsync)
         asyncio.run(label(bench))
     assert told == [True, True]
-    assert "power cut would lose the last labels: gone" in capsys.readouterr().err
+    assert "power cut could lose the latest labels: gone" in capsys.readouterr().err
 
 
 def test_logs_are_moved_into_the_files_by_nobody_who_labels(tmp_path, monkeypatch):

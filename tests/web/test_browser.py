@@ -39,7 +39,7 @@ def label_all(page, base, task, keys, most=200):
     while (unit := unit_of(page)) and done < most:
         for key in (*keys(page), "Enter"):
             page.keyboard.press(key)
-        if "again keeps it" in page.inner_text("#status"):
+        if "again to submit it" in page.inner_text("#status"):
             page.keyboard.press("Enter")
         goes_on(page, unit)
         done += 1
@@ -126,7 +126,7 @@ def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     page.locator("[data-action=reword]").nth(1).click()
     page.locator("#ask-text").fill("What else <b>is</b> it?")
     page.locator("#ask button[value=ok]").click()
-    until(page, "document.getElementById('told').textContent.includes('missing now')")
+    until(page, "document.getElementById('told').textContent.includes('Missing now')")
     page.goto(f"{server.base}/search?q=What+else")
     assert page.locator("#found li").count() > 0  # it is asked at once
     page.goto(f"{server.base}/report")
@@ -166,7 +166,7 @@ def test_a_stage_of_the_report_is_announced_once_and_an_error_ends_the_waiting(
     page.goto(f"{server.base}/report")
     until(page, "said.length > 1")
     page.wait_for_timeout(500)
-    assert page.evaluate("said") == ["Now: pages.", "The server answers with 500."]
+    assert page.evaluate("said") == ["Now: pages.", "The server answered with status 500."]
     assert len(asked) == 5
 
 
@@ -205,7 +205,7 @@ def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):
         page.evaluate(PRESSED, {"key": "Enter", **more})
     assert page.locator("#ask").is_visible()
     page.keyboard.press("Enter")
-    until(page, "document.getElementById('status').textContent === 'Noted.'")
+    until(page, "document.getElementById('status').textContent === 'Note saved.'")
     unit = unit_of(page)
     page.keyboard.press("s")
     page.keyboard.type("too hard")
@@ -348,7 +348,7 @@ def test_a_server_that_is_killed_between_key_and_next(serve, visit, tmp_path):
     page.keyboard.press("2")
     server.kill()
     page.keyboard.press("Enter")
-    until(page, "document.getElementById('status').textContent.includes('perhaps this is not')")
+    until(page, "document.getElementById('status').textContent.includes('may not be saved')")
     assert unit_of(page) == unit
     serve(folder, port=server.port)
     page.keyboard.press("Enter")
@@ -366,8 +366,8 @@ def test_a_link_on_a_page_elsewhere_lets_in_and_makes_nobody_somebody_else(serve
     server = serve(write_folder(tmp_path / "f"), "--invite", "EVE")
     elsewhere = "<a href='{}'>prizes</a>".format(server.invited("EVE"))
     for link, ends in (
-        (server.link, "You are ANN here"),
-        ("about:blank", "What there is to label"),
+        (server.link, "You are signed in as ANN"),
+        ("about:blank", "Tasks to label"),
     ):
         page = visit(link)
         page.goto(f"data:text/html,{elsewhere}")
@@ -375,9 +375,9 @@ def test_a_link_on_a_page_elsewhere_lets_in_and_makes_nobody_somebody_else(serve
         until(page, f"document.querySelector('h1').innerText.startsWith('{ends}')")
         if link == server.link:
             page.click("a.go")
-            until(page, "document.querySelector('.me').innerText === 'you are ANN'")
+            until(page, "document.querySelector('.me').innerText === 'signed in as ANN'")
         else:
-            until(page, "document.querySelector('.me').innerText === 'you are EVE'")
+            until(page, "document.querySelector('.me').innerText === 'signed in as EVE'")
 
 
 def test_hostile_texts_are_texts(serve, visit, tmp_path):

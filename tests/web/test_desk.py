@@ -129,7 +129,7 @@ def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):
     assert len(desk.next(ann, ENTAILMENT, count=9)) == 4
     assert desk.next(kim, ENTAILMENT) == []
     told = waits(desk, kim, ENTAILMENT, "open", desk.state)
-    assert told.startswith("Other people have 4 units before them.")
+    assert told.startswith("Other people have 4 units open.")
     assert "free within 10 minutes" in told
     (home,) = (o for o in counts(desk, kim, desk.state) if o["task"] == ENTAILMENT)
     assert home["waits"] == told
@@ -186,17 +186,18 @@ def test_topics_that_nobody_can_finish_are_told(desk_of, tmp_path):
     for one in (kim, lee, ann):
         desk.state.link(one, hours=1)
     first, strange = live.unattended(desk, desk.state)
-    assert first.startswith("As things are nobody will give 8 labels of 1: 2 people are to label")
+    assert first.startswith(
+        "As things stand, nobody will give 8 labels of 1: 2 people are to label"
+    )
     assert first.endswith("and [ui.topics] gives them to KMI (not invited).")
-    assert strange.startswith("[ui.topics]: nothing is asked of 3 (yet, or the name is another).")
+    assert strange.startswith("[ui.topics]: nothing is asked of 3 (yet, or the name is misspelt).")
     for screen in desk.next(kim, ENTAILMENT, count=9):
         desk.give(kim, screen["unit"], yes(screen))
     desk.state.leave(kim)  # what KIM labelled stays
-    assert told()[:-1] == ["KMI (not invited).", "KIM (let in no more) and LEE."]
+    assert told()[:-1] == ["KMI (not invited).", "KIM (access revoked) and LEE."]
     desk.set_aside(lee, desk.next(lee, ENTAILMENT)[0]["unit"], "skip", "")
-    assert "KIM (let in no more) and LEE, who are not asked what they skipped or practised on." in (
-        told()
-    )
+    why = "who are not asked about units that they skipped or practised on."
+    assert f"KIM (access revoked) and LEE, {why}" in told()
     desk.take_up(Opened.open(tmp_path / "f", policy="people without human:KIM"))
     assert any(one.startswith("KIM (left out by the policy) and LEE,") for one in told())
 
@@ -243,7 +244,7 @@ def test_two_sides_are_shown_in_an_order_of_each_person_s_own(desk_of, tmp_path)
     assert set(lefts[False]) == {"LEFT"}
     assert set(lefts[True]) == {"LEFT", "RIGHT"}  # P1 goes by the place
     shown = desk.screen(eve, row, "adjudication")["others"]
-    turned = [one["reason"].endswith("the other way round)") for one in shown]
+    turned = [one["reason"].endswith("with the two sides swapped)") for one in shown]
     assert any(turned)
     assert not all(turned)
 
@@ -423,7 +424,7 @@ def test_disagreements_are_settled_without_names(desk_of):
     first, *rest = [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")]
     eve = desk.state.person("EVE", Role.ADJUDICATOR)
     assert desk.next(eve, ENTAILMENT, "disagreements") == []
-    assert "Other people have 3 units before" in waits(
+    assert "Other people have 3 units open" in waits(
         desk, eve, ENTAILMENT, "disagreements", desk.state
     )
     assert f"{ENTAILMENT}?queue=disagreements" in buttons(desk, eve)
@@ -474,7 +475,7 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of, tmp_path):
     desk = desk_of('[ui]\nmode = "training"')
     gold, ann = desk.state.person("GOLD"), desk.state.person("ANN")
     screen = desk.screen(ann, desk.state.units("WHERE task = ?", ENTAILMENT)[0])
-    with pytest.raises(Refused, match="no label of human:GOLD"):
+    with pytest.raises(Refused, match="no label by human:GOLD"):
         desk.give(ann, screen["unit"], yes(screen))
     from assay.ledger.exchange import person, said_by
 
@@ -559,7 +560,7 @@ def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of
         ("KIM", "note", "<b>cut off</b>", first), ("ANN", "skip", "unclear", first)
     ]  # fmt: skip
     desk.give(ann, first, yes(desk.screen(ann, desk.state.unit(first))))
-    with pytest.raises(Refused, match="You labelled this one, and that stands"):
+    with pytest.raises(Refused, match="You have labelled this unit, and the label stands"):
         desk.set_aside(ann, first, "skip", "not sure after all")
 
 

@@ -48,7 +48,7 @@ def test_evidence_is_marked_by_keys_alone(open_label):
     assert page.inner_text("#spoken") == "2 sentences: Anna Berg drew it! Did 橋 stand?"
     press(page, "Shift+ArrowDown", "Shift+ArrowUp", "Enter", "Enter")
     assert page.locator(EVIDENCE).all_inner_texts() == ["Anna Berg drew it! Did 橋 stand?"]
-    assert page.inner_text("#spoken") == "That is evidence already."
+    assert page.inner_text("#spoken") == "That is already evidence."
     press(page, "ArrowRight", "ArrowRight")
     assert selected(page) == "水の上に立つ。"  # scripts without spaces have sentences, too
     press(page, "Shift+ArrowDown")

@@ -240,8 +240,8 @@ def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
         page.wait_for_timeout(50)
     page.locator("[data-act=drop]").click()
     page.keyboard.press("Enter")
-    page.locator("#status", has_text="Kept. ").wait_for()
-    assert "missing now" in page.inner_text("#status")  # answers are to be set beside the others
+    page.locator("#status", has_text="Saved. ").wait_for()
+    assert "Missing now" in page.inner_text("#status")  # answers are to be set beside the others
 
 
 SOON = """() => { const later = window.setTimeout;

@@ -88,7 +88,7 @@ def test_long_texts_are_cut_and_whole_where_tab_leads(serve, visit, tmp_path):
     page = visit(server.link)
     page.goto(f"{server.base}/label/r2c2.entailment")
     name = page.get_attribute("#bench", "aria-label")
-    assert "… Tab leads to all of it. Passage: Tab leads there." in name
+    assert "… Press Tab to hear all of it. Passage: press Tab to go there." in name
     press(page, "Tab")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == f"Nugget: {long}"
     press(page, "Tab")
@@ -105,7 +105,9 @@ def test_a_question_beside_is_told_with_the_passage(opened):
 
 def test_out_of_a_field_lists_and_dialogs_the_focus_comes_back(opened):
     page = opened("trec_rag.sub_narratives_draft", trec_rag)
-    assert "a list, Tab leads there, + adds one." in page.get_attribute("#bench", "aria-label")
+    assert "a list, press Tab to go there, + to add an entry." in page.get_attribute(
+        "#bench", "aria-label"
+    )
     press(page, "+")
     assert "Entry 1 of 1" in heard(page)["textbox"]
     assert "Importance entry 1" in heard(page)["combobox"]
@@ -118,7 +120,7 @@ def test_out_of_a_field_lists_and_dialogs_the_focus_comes_back(opened):
     assert page.evaluate(FOCUSED) == "bench"
     press(page, "n")
     assert page.evaluate(FOCUSED) == "ask-text"
-    assert "A note on this one" in heard(page)["dialog"]
+    assert "A note on this unit" in heard(page)["dialog"]
     press(page, "Escape")
     assert page.evaluate(FOCUSED) == "bench"
 

@@ -147,7 +147,7 @@ def test_what_is_opened_focused_and_scrolled_survives_each_poll(serve, visit, fo
     until(page, "document.querySelector('#by-person').innerText.includes('KIM')")
     assert page.evaluate("document.activeElement.id") == "ranges"
     assert boxes.nth(1).evaluate("(one) => one.open")
-    page.click("text=Let it stand still")
+    page.click("text=Stop updating")
     assert page.locator("[hx-get]").count() == 0
 
 
@@ -158,7 +158,7 @@ def test_progress_tells_what_more_labels_would_do(serve, visit, folder):
     until(page, "document.querySelector('#live').innerText.includes('Width after 9 more')")
     told = page.inner_text("#live")
     assert "with 5 outcomes" in told
-    assert "Worked out" in told
+    assert "Calculated" in told
     cells = page.locator("#ranges tbody td").all_inner_texts()
     assert cells[2::3] == ["0.741", "0.000–0.483"]  # one of the runs gains nothing by these
     with sqlite3.connect(folder / "labels.sqlite") as db:

@@ -35,7 +35,7 @@ def report_of(client):
         reply, text = client.get("/report")
         if reply.status == 302:
             return client.get(reply.getheader("Location"))
-        assert (reply.status, "being made" in text) == (200, True)
+        assert (reply.status, "Making the report" in text) == (200, True)
     raise AssertionError("it never comes")
 
 
@@ -147,7 +147,7 @@ def test_a_report_whose_files_were_taken_away_is_written_again():
 @pytest.mark.parametrize(
     ("error", "status", "told"),
     [(LedgerError("labels.sqlite: damaged"), 503, "labels.sqlite: damaged"),
-     (RuntimeError("secret"), 500, "The report could not be made; the terminal")],
+     (RuntimeError("secret"), 500, "The report could not be made; see the terminal")],
 )  # fmt: skip
 def test_what_went_wrong_is_told_and_the_next_is_made_anew(error, status, told, capsys):
     wrong, unheard = [error], []
@@ -206,7 +206,7 @@ def test_a_report_that_is_opened_again_is_of_the_labels_as_they_stand(serve, tmp
 def test_a_page_that_is_older_than_labels_says_so(serve, tmp_path):
     client = Client(serve(write_folder(tmp_path / "f")))
     screen = client.start("r2c2.dialogue_act")["screens"][0]
-    assert "Labels came" not in report_of(client)[1]
+    assert "Labels have arrived" not in report_of(client)[1]
     for _ in range(100):
         reply, _ = client.get("/report")
         if reply.status == 302:
@@ -214,8 +214,10 @@ def test_a_page_that_is_older_than_labels_says_so(serve, tmp_path):
     assert client.give(screen, {"act": "answer"})[0] == 200
     waited, text = client.get(reply.getheader("Location"))
     assert waited.status == 200
-    assert re.search(r'<a href="/report">Labels came since this page was made, \d+ second', text)
-    assert "Labels came" not in report_of(client)[1]
+    assert re.search(
+        r'<a href="/report">Labels have arrived since this page was made, \d+ second', text
+    )
+    assert "Labels have arrived" not in report_of(client)[1]
 
 
 def test_of_pages_beside_a_report_that_is_made_those_of_the_last_have_an_age(at_once):

@@ -106,7 +106,7 @@ def test_a_link_lets_in_once_with_a_cookie_that_no_other_site_sends(server):
     client.cookie = ""
     reply, text = client.get(server.link.partition(server.base)[2], Sec_Fetch_Site="none")
     assert reply.status == 200
-    assert "lets nobody in" in text
+    assert "This link is not valid" in text
     assert client.get("/")[0].status == 401
     assert client.get("/static/label.js")[0].status == 200
 
@@ -121,7 +121,7 @@ def test_a_preview_of_a_link_does_not_use_it_up(server):
     assert kim.start()["screens"]
     assert [one.get("/")[0].status for one in (kim, *previews)] == [200, 401, 401]
     path = link.partition(server.base)[2]
-    assert "lets nobody in" in previews[1].get(path, Cookie="", Sec_Fetch_Site="none")[1]
+    assert "This link is not valid" in previews[1].get(path, Cookie="", Sec_Fetch_Site="none")[1]
 
 
 def test_nothing_stored_lets_anybody_in(server, tmp_path):
@@ -363,8 +363,8 @@ def test_no_browser_takes_the_terminal_or_is_waited_for(monkeypatch, kind, asked
 def test_a_second_server_is_told_that_the_folder_is_open(server, tmp_path, assay_process):
     done = assay_process("ui", tmp_path / "f", "--no-browser", "--port", "0")
     assert done.returncode == 2
-    assert "the workbench is open by another process" in done.stderr
-    assert "Its page People makes links" in done.stderr
+    assert "another process has the workbench open" in done.stderr
+    assert "Make links on its page People" in done.stderr
 
 
 def test_labels_survive_a_kill_and_sessions_go_on(serve, tmp_path):
@@ -471,7 +471,7 @@ def test_it_ends_while_a_report_is_made_and_keeps_every_label(serve, tmp_path, n
     client = Client(server)
     screens = client.start("r2c2.dialogue_act")["screens"]
     _, text = client.get("/report")
-    assert "being made" in text
+    assert "Making the report" in text
     assert client.give(screens[0], {"act": "answer"})[0] == 200
     server.process.send_signal(number)
     assert server.process.wait(60) == 0
@@ -485,7 +485,7 @@ def test_it_ends_while_a_report_is_made_and_keeps_every_label(serve, tmp_path, n
 def test_a_second_ctrl_c_ends_it_too(serve, tmp_path):
     server = serve(write_folder(tmp_path / "f"), before=never_written)
     client = Client(server)
-    assert "being made" in client.get("/report")[1]
+    assert "Making the report" in client.get("/report")[1]
     server.process.send_signal(signal.SIGINT)
     time.sleep(0.1)
     server.process.send_signal(signal.SIGINT)
@@ -536,7 +536,7 @@ def test_a_public_address_is_that_of_a_host(url, found):
      "https://a:99999"],
 )  # fmt: skip
 def test_what_is_no_public_address_is_refused(url):
-    with pytest.raises(SettingsError, match="the address of a server alone"):
+    with pytest.raises(SettingsError, match="only the address of a server"):
         public_address(url)
 
 

@@ -87,7 +87,7 @@ def test_what_was_settled_is_settled_anew_or_not_at_all(desk):
     screen = desk.screen(ann, desk.state.unit(number))
     assert screen["mode"] == "adjudication"
     said = {"verdict": {"entailed": "YES"}, "before": screen["own"]["uid"], "mode": "blind"}
-    with pytest.raises(Refused, match="You settled this one") as refused:
+    with pytest.raises(Refused, match="You have settled this unit") as refused:
         desk.give(ann, number, said)
     assert refused.value.status == 422  # the page keeps the verdict
     assert desk.next(ann, ENTAILMENT, "disagreements") == []
@@ -205,13 +205,13 @@ def test_nobody_is_made_somebody_else_without_being_asked(serve, tmp_path):
     for site in ("none", "same-origin"):  # the second after a page of somebody else's
         reply, text = ann.get(path, Sec_Fetch_Site=site)
         assert reply.getheader("Set-Cookie") is None
-        assert "You are <bdi>ANN</bdi> here" in text
+        assert "You are signed in as <bdi>ANN</bdi>" in text
     sure = html.unescape(re.search(r'href="(/enter[^"]*)"', text)[1])
     for site in ("cross-site", "same-site", "none"):
         assert ann.get(sure, Sec_Fetch_Site=site)[0].getheader("Set-Cookie") is None
     reply, _ = ann.get(sure, Sec_Fetch_Site="same-origin")
     ann.cookie = reply.getheader("Set-Cookie").partition(";")[0]
-    assert "you are <bdi>EVE</bdi>" in ann.get("/")[1]
+    assert "signed in as <bdi>EVE</bdi>" in ann.get("/")[1]
 
 
 @pytest.mark.parametrize(

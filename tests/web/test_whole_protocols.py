@@ -146,7 +146,7 @@ def answer(page, to_the_button):
             break
     page.keyboard.press("Enter")
     page.wait_for_timeout(30)
-    if "again keeps it" in page.inner_text("#status"):
+    if "again to submit it" in page.inner_text("#status"):
         page.keyboard.press("Enter")
     goes_on(page, unit)
 

@@ -101,7 +101,7 @@ class Baseline(_Record):
         seen: set[str] = set()
         for one in questions:
             if one.id in seen:
-                raise ValueError(f"question {one.id!r} is there twice")
+                raise ValueError(f"question {one.id!r} is listed twice")
             seen.add(one.id)
         return questions
 
@@ -114,15 +114,15 @@ class Baseline(_Record):
 @reads_file
 def read_baseline(source: SourceText, faults: FaultList) -> Baseline | None:
     """Read a baseline."""
-    cure = "Write it anew with 'assay gate FOLDER --save FILE'."
+    cure = "Write it again with 'assay gate FOLDER --save FILE'."
     try:
         return Baseline.model_validate(orjson.loads("\n".join(source.lines)))
     except orjson.JSONDecodeError as error:
-        faults.error(error.lineno, f"This is no JSON ({error.msg}).", cure)
+        faults.error(error.lineno, f"This is not JSON ({error.msg}).", cure)
     except ValidationError as error:
         for fault in error.errors(include_url=False):
             place = ".".join(map(str, fault["loc"]))
-            faults.error(0, f"This is no baseline: {place}: {fault['msg']}.", cure)
+            faults.error(0, f"This is not a baseline: {place}: {fault['msg']}.", cure)
     return None
 
 

@@ -81,7 +81,7 @@ def read_battles(
     for number, record in _records(source, faults):
         reader.read(number, record)
     if not reader.found and not faults.faulty:
-        faults.error(0, "The file holds no battle.", "Write one judgment a line.")
+        faults.error(0, "The file holds no battle.", "Write one judgment per line.")
     reader.done()
     return tuple(reader.found)
 
@@ -93,7 +93,7 @@ def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mappi
         return
     cells = read_cells(source.lines, faults)
     if cells is None:
-        faults.error(0, "The file is empty.", "Write one judgment a line.")
+        faults.error(0, "The file is empty.", "Write one judgment per line.")
         return
     yield from cells.records()
 
@@ -118,9 +118,9 @@ class _BattleReader:
 
     def done(self) -> None:
         cure = "Give files of responses with --responses."
-        self._tell(len(self._unknown), "response", "without a run: each is one by itself", cure)
+        self._tell(len(self._unknown), "response", "without a run: each counts as a run", cure)
         self._tell(self._spam, "vote", "of likely spammers left out")
-        repeated = "of a pair that stands before in this order"
+        repeated = "of a pair that was already judged in this order"
         self._tell(self._repeated, "row", repeated, "The first was read.")
         self._tell(self._other, "row", "of the other way of asking left out")
 
@@ -143,10 +143,10 @@ class _BattleReader:
         if not a or not b:
             at.error("The judgment does not name two runs.", "Name both.")
         elif a == b:
-            at.error(f"Run {quoted(a)} fights itself.", "Name two runs.")
+            at.error(f"Run {quoted(a)} battles itself.", "Name two runs.")
         elif said and verdict is None:
-            cure = "Write A, B, Tie or Tie (Both Bad); null where judging failed."
-            at.error(f"{quoted(str(word))} is no verdict.", cure)
+            cure = "Write A, B, Tie or Tie (Both Bad); null if judging failed."
+            at.error(f"{quoted(str(word))} is not a verdict.", cure)
         else:
             self.found.append(Battle(at.topic, a, b, verdict, judge, at.line, rationale))
             return True
@@ -168,7 +168,7 @@ class _BattleReader:
         recorded = self.found[-1]
         pair = record.get("pair")
         if isinstance(pair, list) and {*map(str, pair)} != {recorded.a, recorded.b}:
-            why = f"The pair {quoted(' and '.join(map(str, pair)))} are not the sides."
+            why = f"The pair {quoted(' and '.join(map(str, pair)))} do not match the two runs."
             at.error(why, "Which two runs fought?")
         preferred = record.get("preferred_run_id", recorded.winner)
         if recorded.verdict is not None and preferred != recorded.winner:
@@ -179,7 +179,7 @@ class _BattleReader:
         if first != number:
             self.found.pop()
             pair = f"{recorded.a} against {recorded.b}"
-            why = f"{pair} was judged on line {first} already, in this order."
+            why = f"{pair} was already judged on line {first}, in this order."
             at.error(why, "Keep one of the two; the first was read.")
 
     def _plain(self, number: int, record: Mapping[str, Any]) -> None:
@@ -188,7 +188,7 @@ class _BattleReader:
         if names is None or verdict is None:
             self.faults.error(
                 number,
-                f"This is no judgment of a battle; it has {joined(record, 8)}.",
+                f"This is not a judgment of a battle; it has {joined(record, 8)}.",
                 "Give run_a, run_b and verdict, or the judgments of RAGDoll, arena-rank or "
                 "CrowdRAG-25.",
             )
@@ -209,7 +209,7 @@ class _BattleReader:
         self._unknown.update(one for one in given if one and one not in runs)
         if given[0] != given[1] and sides[0] == sides[1]:
             why = f"Both responses are by {quoted(str(sides[0]))}."
-            at.error(why, "Give each response of a topic a run of its own.")
+            at.error(why, "Give each response of a topic its own run.")
             return
         place = DIMENSIONS.index(self.crowd.dimension) + 1
         ratings, beside = record.get("ratings"), NO_RATIONALE
@@ -229,8 +229,8 @@ class _BattleReader:
             people = workers if isinstance(workers, list) else [""] * len(votes)
             known = all(isinstance(one, int | float) for one in chances)
             if not known or not len(votes) == len(chances) == len(people):
-                why = "Votes, workers and spam probabilities (numbers) are not equally many."
-                at.error(why, "Mend the row.")
+                why = "There must be as many votes as workers and spam probabilities (numbers)."
+                at.error(why, "Correct the row.")
                 return
             for vote, chance, person in zip(votes, chances, people, strict=True):
                 if chance > crowd.most_spam:
@@ -249,7 +249,7 @@ class _BattleReader:
         elif "worker" in record and (name in record or _RAW_NAMES.get(name) in record):
             yield record.get(name, record.get(_RAW_NAMES.get(name, name))), str(record["worker"])
         else:
-            why = f"Nothing is said of {name}; the row has {joined(record, 8)}."
+            why = f"The row has no rating of {name}; it has {joined(record, 8)}."
             at.error(why, "Choose another --dimension.")
 
     def _first(
@@ -280,7 +280,7 @@ def read_battle_responses(source: SourceText, faults: FaultList) -> Mapping[str,
             cure = "Give response, and run or style."
             faults.error(number, "The row does not say whose response it is.", cure)
         elif found.setdefault(response, run) != run:
-            faults.error(number, f"{quoted(response)} has another run before.", "Keep one.")
+            faults.error(number, f"{quoted(response)} had a different run before.", "Keep one.")
     return found
 
 

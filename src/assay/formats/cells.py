@@ -70,7 +70,7 @@ def read_cells(
     odd = {";": "semicolons"} if tabs else {";": "semicolons", "\t": "tabs"}
     if mark in odd and not texts:
         why = f"The columns are separated by {odd[mark]}."
-        faults.warning(1, why, "Write commas; read all the same.")
+        faults.warning(1, why, "It was read all the same, but write commas.")
     text = "\n".join(lines)
     csv.field_size_limit(_LONGEST if texts else _LONG)  # of the whole process
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
@@ -163,7 +163,7 @@ def finite_number(text: str) -> float | None:
 def number_fault(text: str) -> str:
     """What is wrong with a cell that :func:`finite_number` takes for none."""
     if "," in text and finite_number(text.replace(",", ".", 1)) is not None:
-        return "has a decimal comma where a point is read"
+        return "has a decimal comma instead of a point"
     try:
         size = abs(float(text))
     except ValueError:

@@ -75,17 +75,17 @@ def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | 
         one = ConfidenceRow(run, at.topic, _confidence(raw, at), _correct(correct, at), number)
         first = found.setdefault((run, at.topic), one)
         if first is not one:
-            why = f"Run {printable(run)} has the topic on line {first.line} already."
+            why = f"Run {printable(run)} already has the topic on line {first.line}."
             at.error(why, "Keep one of the lines; the first was read.")
             continue
         for lines, cell in zip(empty.values(), (raw, correct), strict=True):
             if not cell:
                 lines.append(number)
     for what, lines in empty.items():
-        faults.missing(f"“{what}”", lines, "Scores that hang on them are ranges.")
+        faults.missing(f"“{what}”", lines, "Scores that depend on them are ranges.")
     if not found:
         if not faults.faulty:
-            faults.error(0, "The file holds no row.", "Add one line a run and topic.")
+            faults.error(0, "The file holds no row.", "Add one line per run and topic.")
         return None
     rows = tuple(found.values())
     percent = _percent([row.probability for row in rows if row.probability is not None], faults)
@@ -103,18 +103,20 @@ def _percent(values: Sequence[float], faults: FaultList) -> bool:
     if top <= 1 and not all(value.is_integer() for value in values):
         faults.warning(
             0,
-            "All confidences lie between 0 and 1: taken as probabilities.",
+            "All confidences are between 0 and 1, so they are read as probabilities.",
             "Write percentages (0 to 100) to be safe.",
         )
         return False
     if top <= 1:
         faults.warning(
-            0, "All confidences are 0 or 1: taken as 0 % and 1 %.", "Write 100 for certainty."
+            0,
+            "All confidences are 0 or 1, so they are read as 0 % and 1 %.",
+            "Write 100 for certainty.",
         )
     elif top <= _TENTHS and len(values) >= _ENOUGH_FOR_TENTHS:
         faults.warning(
             0,
-            f"No confidence is above {_TENTHS}: taken as percentages all the same.",
+            f"No confidence is above {_TENTHS}: they are read as percentages all the same.",
             f"Multiply by 10 if they were given on a scale from 0 to {_TENTHS}.",
         )
     return True
@@ -124,10 +126,10 @@ def _confidence(raw: str, at: Spot) -> float | None:
     value = finite_number(raw)
     if not raw or (value is not None and 0 <= value <= 100):
         return value
-    cure = "Write a number from 0 to 100, or leave the cell empty where it is missing."
+    cure = "Write a number from 0 to 100, or leave the cell empty if it is missing."
     if raw.endswith("%"):
         cure = f"Write {printable(raw[:-1].strip())} without the percent sign."
-    why = number_fault(raw) if value is None else "is outside of 0 to 100"
+    why = number_fault(raw) if value is None else "is outside 0 to 100"
     at.error(f"The confidence {quoted(raw)} {why}.", cure)
     return None
 
@@ -136,6 +138,6 @@ def _correct(raw: str, at: Spot) -> bool | None:
     if raw and raw.casefold() not in _CORRECT:
         at.error(
             f"“correct” is {quoted(raw)}.",
-            "Write 1 or 0, yes or no, true or false; leave it empty where it is missing.",
+            "Write 1 or 0, yes or no, true or false; leave it empty if it is missing.",
         )
     return _CORRECT.get(raw.casefold())

@@ -136,7 +136,8 @@ def _of_scores(cells: Cells, faults: FaultList) -> _Answers:
             if not (one.p is None or 0 <= one.p <= 1) or one.c not in (None, 0, 1):
                 faults.error(
                     0,
-                    f"The confidence {one.p} or accuracy {one.c} of run {quoted(run)} is none.",
+                    f"The confidence {one.p} or accuracy {one.c} of run {quoted(run)} is not "
+                    "valid.",
                     "Write a confidence from 0 to 1, and 1 or 0 for a right or wrong answer.",
                     topic,
                 )
@@ -157,7 +158,7 @@ def _report(answers: _Answers, measure: str, faults: FaultList) -> tuple[str, st
         faults.warning(
             0,
             f"Questions that runs leave out: {joined(counts, 5)}.",
-            f"They count as wrong with confidence 1; -m {measure}:floor takes what is worst by "
+            f"They count as wrong with confidence 1; -m {measure}:floor assumes what is worst by "
             f"{measure}, -m {measure}:ceiling what is best.",
         )
     unsure = [

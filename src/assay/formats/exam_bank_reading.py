@@ -44,7 +44,7 @@ TEXTS = ("question_text", "question", "nugget_text", "nugget")
 _OF_WORDS = re.compile(r"(?:^|/)[0-9a-f]{12,}$")
 """The end of an id that was made from the words: equal words have equal ids."""
 
-_SHAPE = "Write {query_id, query_text, items}, or {qid, question} a line."
+_SHAPE = "Write {query_id, query_text, items}, or {qid, question} on each line."
 
 
 @reads_file
@@ -101,17 +101,17 @@ def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuesti
     text = (one_text(item, *TEXTS) or "").strip()
     gold = item.get("gold_answers") or ()
     if isinstance(gold, str) or not all(isinstance(one, str) for one in gold):
-        raise ValueError("'gold_answers' is no list of strings.", 'Write ["…"].')
+        raise ValueError("'gold_answers' is not a list of strings.", 'Write ["…"].')
     weight = item.get("weight", 1.0)
     if (
         isinstance(weight, bool)
         or not isinstance(weight, int | float)
         or not 0 <= weight < math.inf
     ):
-        raise ValueError(f"'weight' is no number from 0 up: {weight!r}.", "Leave it out for 1.")
+        raise ValueError(f"'weight' is not a number from 0 up: {weight!r}.", "Leave it out for 1.")
     choices = item.get("choices") or {}
     if not isinstance(choices, dict):
-        raise ValueError("'choices' is no object.", 'Write {"a": "…"}.')
+        raise ValueError("'choices' is not an object.", 'Write {"a": "…"}.')
     query = query_of(row) or ""
     facet = _text(item, "facet_id") or _text(row, "facet_id")
     identity = _id(item, "question_id") or _id(item, "nugget_id")
@@ -162,7 +162,7 @@ class _BankReader:
         first, other = self._questions[query].setdefault(question.id, (number, question))
         if other is question:
             return
-        why = f"The question {quoted(question.id)} is there twice (first on line {first})."
+        why = f"The question {quoted(question.id)} is listed twice (first on line {first})."
         if other.text == question.text and _OF_WORDS.search(question.id):
             self.faults.warning(number, why, "The first was read: they ask the same.", query)
         else:
@@ -189,7 +189,7 @@ class _BankReader:
 
     def _item(self, number: int, query: str, row: Mapping[str, Any], item: Any, where: str) -> None:
         if not isinstance(item, dict):
-            raise ValueError("this is no object.", "Write {question_id, question_text}.")
+            raise ValueError("this is not an object.", "Write {question_id, question_text}.")
         if one_text(item, *TEXTS) is None:
             raise ValueError("there is no 'question_text'.", "Add it.")
         named = _id(item, "query_id")
@@ -281,7 +281,7 @@ def _tqa_questions(
             if question is None:
                 faults.warning(
                     0,
-                    f"The right answer of {quoted(key)} is none of its options.",
+                    f"The right answer of {quoted(key)} is not one of its options.",
                     "The question was left out.",
                     query,
                 )

@@ -156,7 +156,7 @@ def read_graded(
             0,
             f"The grades were given in {len(ways)} ways: {listed}."
             if len(fitting) > 1
-            else f"No grades fit; the file has {listed}.",
+            else f"No grades match; the file has {listed}.",
             "Choose by the model (llm) and the prompt's class (prompt_class).",
         )
         return None
@@ -177,7 +177,9 @@ def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str,
         case [str() as query, list() as passages]:
             pass
         case _:
-            faults.error(number, "This is no [query_id, [passage, …]].", "Write a query a line.")
+            faults.error(
+                number, "This is no [query_id, [passage, …]].", "Write one query per line."
+            )
             return None
     of_query = []
     for place, passage in enumerate(passages, 1):
@@ -227,7 +229,7 @@ def _query(
             faults.error(number, f"Passage {quoted(identity)}: {why}", cure, query)
 
         if identity in seen:
-            wrong("it is there twice.", "Keep one.")
+            wrong("it is listed twice.", "Keep one.")
             continue
         seen.add(identity)
         row = len(made)
@@ -251,7 +253,7 @@ def _query(
             number,
             f"{len(unranked)} places in runs have no rank, the first is that of passage "
             f"{quoted(unranked[0][0])} in run {quoted(unranked[0][1])}.",
-            "There the passage covers nothing.",
+            "In those places the passage covers nothing.",
             query,
         )
     values = np.full((len(made), len(columns)), NO_GRADE, dtype=np.int8)
@@ -299,7 +301,7 @@ def _rank(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LAST_RANK:
-        raise ValueError(f"the rank {value!r} is no whole number from 0 to {LAST_RANK}")
+        raise ValueError(f"the rank {value!r} is not a whole number from 0 to {LAST_RANK}")
     return value
 
 

@@ -14,7 +14,7 @@ from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
 from assay.model.wording import joined
 
-_CURE = "Write one JSON object a line."
+_CURE = "Write one JSON object per line."
 # A text that never ends goes to the end: to look for its end from every quote would take for ever.
 _TEXT_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*+"?|\bNaN\b')
 
@@ -78,8 +78,8 @@ def read_values(
             if several:
                 faults.warning(
                     number,
-                    f"{len(several)} JSON documents stand on one line.",
-                    "All are read. Write one a line.",
+                    f"{len(several)} JSON documents are on one line.",
+                    "All were read. Write one per line.",
                 )
                 yield from ((number, one) for one in several)
             elif line.strip():
@@ -114,7 +114,7 @@ def _tell_of_nan(lines: list[int], faults: FaultList) -> None:
         which = f"line{'s' if len(lines) > 1 else ''} {joined(map(str, lines), 10)}"
         faults.warning(
             lines[0],
-            f"NaN is no JSON ({which}).",
+            f"NaN is not JSON ({which}).",
             "It is read as null: missing. Write null.",
         )
 
@@ -133,7 +133,7 @@ def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[s
         if isinstance(one, dict):
             yield 0, one
         else:
-            faults.error(0, f"Item {place} of the list is no JSON object.", _CURE)
+            faults.error(0, f"Item {place} of the list is not a JSON object.", _CURE)
 
 
 def first_character(source: SourceText) -> str:

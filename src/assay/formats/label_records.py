@@ -138,10 +138,10 @@ def labels_of_pairs(
     for number, record in records:
         unit, word = ("", "", str(record.get("id"))), record.get("label") or None
         if word is not None and word not in PAIR_LABELS:
-            why = f"The label {quoted(str(word))} is none of {', '.join(PAIR_LABELS)}."
+            why = f"The label {quoted(str(word))} is not one of {', '.join(PAIR_LABELS)}."
             faults.error(number, why, "Give what 'assay label' wrote.")
         elif unit in words:
-            faults.error(number, f"{quoted(unit[2])} is labelled before.", "Keep one.")
+            faults.error(number, f"{quoted(unit[2])} was already labelled.", "Keep one.")
         else:
             words[unit], notes[unit] = word, LabelNote(rationale=rationale_of(record))
     return None if faults.faulty else labels_of_words(words, notes)
@@ -240,7 +240,10 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
     names = list(dict.fromkeys(map(_labeller, of_ledger)))
     if len(names) > 1:
         why = f"The labels are by {len(names)} labellers: {joined(names)}."
-        cure = "Keep one's, or take out/only-NAME/labels.jsonl ('assay score --policy only:NAME')."
+        cure = (
+            "Keep those of one, or use out/only-NAME/labels.jsonl ('assay score --policy "
+            "only:NAME')."
+        )
         faults.error(0, why, cure)
         return Parsed(None, faults.done())
     # The newest first, but a failed one never before one that can be used.
@@ -248,8 +251,8 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
     records = [*reversed(of_ledger), *(record for _, record in wanted if not record.get("places"))]
     words = [one for record in records for one in _words(record)]
     if not words:
-        why = "No label says where it is used, as in exports of very many."
-        faults.error(0, why, "Take out/labels.jsonl, which 'assay score' writes.")
+        why = "No label says where it is used, as in very large exports."
+        faults.error(0, why, "Use out/labels.jsonl, which 'assay score' writes.")
         return Parsed(None, faults.done())
     counted: dict[Unit, tuple[str | None, LabelNote]] = {}
     for unit, word, note in words:

@@ -96,7 +96,7 @@ def read_labels(given: Given, label: str | None = None) -> Parsed[LabelTable]:
     found = LabelTable(runs=by_run)
     _read_labels(cells, (topic, run, doc), column, found, faults)
     if not cells.rows:
-        faults.error(0, "The file holds no label.", "Add one line a topic and document.")
+        faults.error(0, "The file holds no label.", "Add one line per topic and document.")
     return Parsed(found, faults.done())
 
 
@@ -115,7 +115,7 @@ def _judgment_run(source: SourceText) -> Parsed[LabelTable] | None:
     faults.warning(
         0,
         "Six columns: read as a relevance judgment run, its fourth column as the label.",
-        "Give qrels or a table where that is not meant.",
+        "If it is something else, give qrels or a table.",
     )
     return Parsed(LabelTable(_by_document(guesses)), faults.done())
 
@@ -162,7 +162,7 @@ def _read_labels(
         if raw and value is None:
             at.error(
                 f"The label {quoted(raw)} {number_fault(raw)}.",
-                "Write labels as numbers; leave the cell empty where there is none.",
+                "Write labels as numbers; leave the cell empty if there is none.",
             )
             continue
         unit = (topic, run, doc)
@@ -189,7 +189,7 @@ def _twice(at: Spot, raw: str, unit: Unit, first: tuple[int, str], *, same: bool
     shown = " of ".join(quoted(one) for one in (doc, run) if one)
     if same:
         at.warning(
-            f"{shown} was labelled on line {line} already, with the same label.",
+            f"{shown} was already labelled on line {line}, with the same label.",
             "Remove one of the lines.",
         )
         return

@@ -87,7 +87,7 @@ def parse_nugget_text(text: str, count: int, file: str = "") -> Parsed[tuple[Nug
         match = _LINE.fullmatch(line.strip())
         if match is None:
             cure = "Begin it with vital or okay, as in: vital [3] The text of the nugget"
-            faults.error(number, f"{quoted(line.strip())} is no nugget.", cure)
+            faults.error(number, f"{quoted(line.strip())} is not a nugget.", cure)
             continue
         numbers = tuple(int(one) for one in re.findall(r"\d+", match[2]))
         odd = [one for one in numbers if not 1 <= one <= count]

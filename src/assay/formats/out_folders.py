@@ -64,7 +64,7 @@ def read_outcome(path: Path) -> Outcome:
     except orjson.JSONDecodeError as error:
         raise _unreadable(files["manifest.json"], str(error)) from error
     if not isinstance(manifest, dict):
-        raise _unreadable(files["manifest.json"], "it is no JSON object")
+        raise _unreadable(files["manifest.json"], "it is not a JSON object")
     _check_written(place, manifest)
     scores = {
         (row["run"], row["measure"]): Cell(row["value"], row["floor"], row["ceiling"])
@@ -87,7 +87,8 @@ def _check_written(place: Path, manifest: Mapping[str, Any]) -> None:
     outputs = _object(manifest.get("outputs"))
     changed = [
         Fault(str(place / name), 0, None, "It is not the file that manifest.json names: 'assay "
-              "score' was stopped, or somebody changed it.", "Write all anew: assay score FOLDER.")
+              "score' was interrupted, or somebody changed the file.",
+              "Write all files again: assay score FOLDER.")
         for name in _READ
         if name in outputs and (place / name).is_file()
         and not _is_written(place / name, outputs[name])
@@ -124,7 +125,7 @@ def _rows(file: Path, names: tuple[str, ...], numbers: tuple[str, ...]) -> list[
 
 
 def _unreadable(file: Path, why: str) -> FormatError:
-    cure = "Write it anew with 'assay score FOLDER'."
+    cure = "Write it again with 'assay score FOLDER'."
     return FormatError([Fault(str(file), 0, None, printable(f"It cannot be read: {why}."), cure)])
 
 
@@ -187,8 +188,8 @@ def _records(file: Path) -> Iterator[dict[str, Any]]:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise FormatError(
-                    [Fault(str(file), number, None, f"This is no JSON ({error.msg}).",
-                           "Write the file anew with 'assay score FOLDER'.")]
+                    [Fault(str(file), number, None, f"This is not JSON ({error.msg}).",
+                           "Write the file again with 'assay score FOLDER'.")]
                 ) from error  # fmt: skip
             if isinstance(record, dict):
                 yield record

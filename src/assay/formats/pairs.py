@@ -112,8 +112,8 @@ def _pairs(
         if own is None:
             at.error("The record has no id.", "Give a text or a whole number as 'id'.")
         elif str(own) in seen:
-            why = f"The id {quoted(str(own))} stands in record {seen[str(own)]} already."
-            at.error(why, "Give each record an id of its own.")
+            why = f"The id {quoted(str(own))} is already in record {seen[str(own)]}."
+            at.error(why, "Give each record its own id.")
         else:
             seen[str(own)] = number
         texts: dict[str, str] = {}

@@ -107,5 +107,5 @@ class Spot(NamedTuple):
 
     def twice(self, run: str, first: int) -> None:
         """The fault that the answer of a run to the topic stood on the line ``first``."""
-        why = f"The answer of run {quoted(run)} stands on line {first} already."
+        why = f"The answer of run {quoted(run)} is already on line {first}."
         self.error(why, "Keep one of the two; the first was read.")

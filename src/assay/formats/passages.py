@@ -40,8 +40,8 @@ def read_passages(source: SourceText, faults: FaultList) -> Mapping[str, str]:
             if texts.setdefault(identity, text) != text:
                 faults.error(
                     number,
-                    f"The passage {quoted(identity)} has another text before.",
-                    "Give each text an id of its own.",
+                    f"The passage {quoted(identity)} had a different text before.",
+                    "Give each text its own id.",
                 )
     return texts
 
@@ -114,7 +114,7 @@ def read_responses(
         new = [(f"{identity}/{n}", text) for n, text in _without_repeats(parts)]
         if len(new) < len(parts):
             repeated = counted(len(parts) - len(new), "passage")
-            why = f"{repeated} of {quoted(run)} said before in the same response, and not counted."
+            why = f"{repeated} of {quoted(run)} repeated within a response, and not counted again."
             faults.warning(number, why, "", query)
         found.append(Response(run, query, tuple(new)))
     return found
@@ -191,9 +191,11 @@ def read_queries(source: SourceText, faults: FaultList) -> tuple[Query, ...]:
             continue
         query = Query(*cells)
         if texts.setdefault(query.id, query.text) != query.text:
-            faults.error(number, "The query has another text before.", "Make them equal.", query.id)
+            faults.error(
+                number, "The query had a different text before.", "Use the same text.", query.id
+            )
         if (query.id, query.facet) in found:
-            faults.error(number, "The query is there twice.", "Keep one line.", query.id)
+            faults.error(number, "The query is listed twice.", "Keep one line.", query.id)
         found[query.id, query.facet] = query
     if not found and not faults.done():
         faults.error(0, "There are no queries.", "Is this the right file?")

@@ -47,14 +47,14 @@ def read_question_banks(source: SourceText, faults: FaultList) -> Mapping[str, Q
         title = one_text(holder, "title_query", "title", "query") or ""
         bank = QuestionBank(topic, title, questions, claims, number)
         if found.setdefault(topic, bank) is not bank:
-            why = f"The topic has a bank on line {found[topic].line} already."
+            why = f"The topic already has a bank on line {found[topic].line}."
             at.error(why, "Keep one of the two; the first was read.")
         empty = sum(not one.answers for one in questions)
         if empty:
             every = counted(len(questions), "question")
             at.warning(f"No gold answer for {empty} of {every}.", "These are not scored.")
     if not found and not faults.faulty:
-        faults.error(0, "The file holds no bank.", "Write one JSON object a topic.")
+        faults.error(0, "The file holds no bank.", "Write one JSON object per topic.")
     return found
 
 
@@ -90,7 +90,7 @@ def _question(key: str, item: Any, at: Spot) -> GoldQuestion | None:
         (one for one in Aggregator if one.value == said.upper()), None
     )
     if kind is None:
-        why = f"{quoted(text)}: {quoted(said)} is no aggregator."
+        why = f"{quoted(text)}: {quoted(said)} is not an aggregator."
         at.error(why, f"Write {joined(Aggregator)}.")
         return None
     answers = []

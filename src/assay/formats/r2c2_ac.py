@@ -29,7 +29,7 @@ _TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
 _MARKS = frozenset(Mark)
 _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
-_OWN_LINE = "Put the tag on a line of its own."
+_OWN_LINE = "Put the tag on its own line."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -
     """
     text = read_text(file.path)  # again, as a hundred runs are large
     if sha256(text.data).digest() != file.digest:
-        why = "The file was changed after it had been read."
+        why = "The file changed after it was read."
         raise FormatError([Fault(str(file.path), 0, None, why, "Run the command again.")])
     wanted = {normal_id(question): dict(found) for question, found in marks.items()}
     lines = text.data.split(text.separator)
@@ -239,10 +239,10 @@ class _AnswerReader:
             self.line(number, line.partition(leading.group())[2])
             return
         if self.outside != number - 1 or not self.outside:
-            cure = "Every answer and nugget stands between <QuestionID> and </QuestionID>."
+            cure = "Every answer and nugget belongs between <QuestionID> and </QuestionID>."
             if re.match(r"[^;]+;\d+;[^;]+;", text):
                 cure += " A PR run is checked with --format r2c2-pr."
-            self.faults.error(number, f"Text outside of a block: {quoted(text)}.", cure)
+            self.faults.error(number, f"Text outside a block: {quoted(text)}.", cure)
         self.outside = number
 
     def _inside(self, number: int, line: str, text: str, block: _Block) -> None:
@@ -250,7 +250,7 @@ class _AnswerReader:
         if ending is None:
             block.lines.append((number, line))
             return
-        why = f"The tag {quoted(ending.group())} stands behind other text."
+        why = f"The tag {quoted(ending.group())} follows other text on its line."
         self.faults.error(number, why, _OWN_LINE, block.question)
         before = line[: line.rindex("<")]
         if before.strip():
@@ -289,9 +289,9 @@ class _AnswerReader:
         others = (one for one in rest if not looks_like_record(one[1], self.nuggets.pr_runs))
         later = next(others, None)
         if later is None or ";" not in later[1]:
-            why = "A nugget record stands where the answer should be: the answer line is missing."
+            why = "A nugget record is in the place of the answer: the answer line is missing."
         else:
-            why = f"A nugget record stands before the answer of line {later[0]}."
+            why = f"A nugget record comes before the answer on line {later[0]}."
         cure = "Begin the block with AnswerString;ConfidenceScore."
         self.faults.error(first[0], why, cure, block.question)
         return later, [line for line in block.lines if line is not later]

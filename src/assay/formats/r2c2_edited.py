@@ -19,8 +19,8 @@ def changed_otherwise(
     faults = []
     if not unread:
         for question in (one for one in original.answers if one not in edited.answers):
-            why = f"The block of question {printable(question)} is lost."
-            cure = f"Put it back as it stands in the run {printable(original.name)}."
+            why = f"The block of question {printable(question)} is missing."
+            cure = f"Put it back as it is in the run {printable(original.name)}."
             faults.append(Fault(file, 0, question, why, cure))
     for question, answer in edited.answers.items():
         first = original.answers.get(question)
@@ -28,7 +28,7 @@ def changed_otherwise(
             why = "The run has no answer to this question."
             faults.append(Fault(file, answer.line, question, why, "Take the block out."))
         elif question not in unread:
-            cure = "A marked run tells of marks alone; to evaluate another answer, change the run."
+            cure = "A marked run may change marks only; to evaluate another answer, change the run."
             faults += [
                 Fault(file, line, question, why, cure) for line, why in _changes(first, answer)
             ]
@@ -52,8 +52,8 @@ def _changes(first: Answer, answer: Answer) -> Iterator[tuple[int, str]]:
         if nugget.text != own.text:
             yield nugget.line, f"Nugget {own.num} was changed; it is {quoted(own.text)}."
     for num in known:
-        yield answer.line, f"Nugget {num} is lost."
+        yield answer.line, f"Nugget {num} is missing."
     order = [one.num for one in first.nuggets]
     if not known and [one.num for one in answer.nuggets] != order:
         numbers = joined(map(str, order))
-        yield answer.line, f"The nuggets stand in another order; it is {numbers}."
+        yield answer.line, f"The nuggets are in a different order; it should be {numbers}."

@@ -128,7 +128,7 @@ def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
         return f"The confidence {shown} is not an integer.", f"{wanted}{guess}."
     if len(raw.split()) > 2:
         return (
-            f"The text after the last “;” ({shown}) is no confidence.",
+            f"The text after the last “;” ({shown}) is not a confidence.",
             f"{wanted} after the last “;”; an answer may hold “;” but the confidence comes last.",
         )
     return f"The confidence {shown} is not an integer.", integer_cure(raw, 0, MAX_CONFIDENCE)
@@ -322,7 +322,7 @@ def _number(raw: str, at: Spot, used: dict[int, int]) -> int | None:
         return None
     first = used.setdefault(num, at.line)
     if first != at.line:
-        why = f"The nugget number {num} was used on line {first} already."
+        why = f"The nugget number {num} was already used on line {first}."
         at.error(why, "Give every nugget of a question its own number.")
         return None
     if raw != str(num):

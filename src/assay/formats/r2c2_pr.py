@@ -210,7 +210,7 @@ class _PassageReader:
         before = lines.passages.get(rank)
         if before is not None:
             at.error(
-                f"The rank {rank} was used on line {before.line} already.",
+                f"The rank {rank} was already used on line {before.line}.",
                 "Ties are not allowed: give every passage its own rank.",
             )
             return None
@@ -219,7 +219,7 @@ class _PassageReader:
         if rank < lines.highest and not lines.out_of_order:
             lines.out_of_order = at.line
             at.warning(
-                f"Rank {rank} stands after rank {lines.highest}.",
+                f"Rank {rank} comes after rank {lines.highest}.",
                 "Write the passages in rank order; they were sorted here.",
             )
         lines.highest = max(lines.highest, rank)
@@ -250,7 +250,7 @@ class _PassageReader:
                 0, "The file holds no passage.", "Write QuestionID;PassageRank;DocID;PassageText."
             )
         elif self.known is not None:
-            cure = "Add passages if this is not meant."
+            cure = "If this is not intended, add passages."
             self.known.check_all(self.seen, self.faults, "passages", cure)
         passages = {
             one: PackedPassages.of(

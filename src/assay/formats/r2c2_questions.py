@@ -87,7 +87,7 @@ def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...
         before = questions.setdefault(question.id, question)
         if before is not question:
             at.error(
-                f"The id {printable(question.id)} was used on line {before.line} already.",
+                f"The id {printable(question.id)} was already used on line {before.line}.",
                 "Give every question its own id.",
             )
             continue
@@ -95,13 +95,13 @@ def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...
         if twin != question.id:
             at.warning(
                 f"The ids {printable(twin)} and {printable(question.id)} differ only in zeros.",
-                "They are two questions; make sure that this is meant.",
+                "They are two questions; check that this is intended.",
             )
         same = texts.setdefault(question.text, question.id) if question.text else question.id
         if same != question.id:
             at.warning(
                 f"The question has the same text as {printable(same)}.",
-                "Remove one of them if this is not meant.",
+                "If this is not intended, remove one of them.",
             )
     if with_semicolon:
         lines = joined(map(str, with_semicolon), 10)
@@ -141,7 +141,7 @@ def _question(given: Sequence[str], at: Spot) -> Question:
     if len(set[str]().union(*folded)) < sum(map(len, folded)):
         at.error(
             "One gold answer is required twice.",
-            f"Between {REQUIRED} stand different answers, between | wordings of one.",
+            f"Separate different answers with {REQUIRED}, wordings of one answer with |.",
         )
     return Question(at.topic or "", text, known, gold, at.line, required)
 
@@ -182,7 +182,7 @@ def _gold(cell: str, at: Spot) -> tuple[str, ...]:
         at.warning("One of the gold answers is empty.", "Remove the extra |.")
     if wide := re.search("｜|＆＆", cell):
         at.warning(
-            f"The gold answers hold a full-width {wide.group()}, which separates nothing.",
+            f"The gold answers hold a full-width {wide.group()}, which does not separate answers.",
             "Write | between wordings, && between answers that are all required.",
         )
     return tuple(dict.fromkeys(answer for answer in answers if answer))

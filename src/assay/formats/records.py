@@ -56,12 +56,12 @@ def read_records(source: SourceText, faults: FaultList) -> tuple[Record, ...]:
         if first is not record:
             faults.error(
                 line,
-                f"Run {quoted(record.run)} has an answer to it on line {first.line}.",
+                f"Run {quoted(record.run)} already has an answer to it on line {first.line}.",
                 "Keep one record for each run and question.",
                 record.id,
             )
     if not found and not faults.faulty:
-        faults.error(0, "There are no answers.", "Write one JSON object a line.")
+        faults.error(0, "There are no answers.", "Write one JSON object per line.")
     if keys and "passages" not in keys:
         faults.error(
             0,
@@ -83,7 +83,7 @@ def read_asked(source: SourceText, faults: FaultList) -> tuple[AskedQuestion, ..
         if name is None or question is None:
             continue
         if name in found:
-            faults.error(line, "The question is there twice.", "Keep one line.", name)
+            faults.error(line, "The question is listed twice.", "Keep one line.", name)
         category = one.text("category", required=False)
         found[name] = AskedQuestion(name, question, references, answerable, category)
     return tuple(found.values())
@@ -138,7 +138,7 @@ class _RecordRow:
         for key in self._row:
             if key not in known:
                 near = difflib.get_close_matches(key[:100], known, n=1)
-                hint = f"Is {near[0]} meant?" if near else f"Known are {', '.join(known)}."
+                hint = f"Is {near[0]} meant?" if near else f"Known keys are {', '.join(known)}."
                 self._faults.warning(
                     self._line, f"The key {quoted(key)} is not read.", hint, self._topic
                 )
@@ -151,7 +151,7 @@ class _RecordRow:
         if value is None:
             self.error(f"{key} is missing.", f"Write {key} as a string or a whole number.")
         elif _BREAK.search(value):
-            self.error(f"{key} holds a tab or a line break.", "Leave these out.")
+            self.error(f"{key} holds a tab or a line break.", "Remove them.")
             return None
         return value
 
@@ -160,7 +160,7 @@ class _RecordRow:
         if isinstance(value, str) and (value.strip() or not required):
             return value
         if required or value is not None:
-            self.error(f"{key} is no text, or empty.", f"Write {key} as a string.")
+            self.error(f"{key} is empty or not a string.", f"Write {key} as a string.")
         return None
 
     def flag(self, key: str, *, default: bool) -> bool:
@@ -177,7 +177,7 @@ class _RecordRow:
         value = self._row.get(key)
         items = [value] if isinstance(value, str) else value or []
         if not isinstance(items, list) or not all(isinstance(one, str) for one in items):
-            self.error(f"{key} is no list of strings.", f'Write "{key}": ["…"].')
+            self.error(f"{key} is not a list of strings.", f'Write "{key}": ["…"].')
             return ()
         return tuple(items)
 
@@ -186,7 +186,9 @@ class _RecordRow:
     def _passages(self) -> tuple[tuple[Retrieved, ...] | None, _Places]:
         given = self._row.get("passages")
         if not isinstance(given, list):
-            self.error("passages is no list.", 'Write [{"id", "text"}, …], [] where none.')
+            self.error(
+                "passages is not a list.", 'Write [{"id", "text"}, …], [] if there are none.'
+            )
             return None, _Places({}, ())
         found: dict[str, Retrieved] = {}
         first: dict[str, int] = {}
@@ -202,13 +204,13 @@ class _RecordRow:
                 continue
             if before.text != passage.text:
                 self.error(
-                    f"Passage {quoted(passage.id)} is there with two texts.",
-                    "Give each text an id of its own.",
+                    f"Passage {quoted(passage.id)} appears with two texts.",
+                    "Give each text its own id.",
                 )
             else:
                 self._faults.warning(
                     self._line,
-                    f"Passage {quoted(passage.id)} is there twice.",
+                    f"Passage {quoted(passage.id)} is listed twice.",
                     "The first rank counts.",
                     self._topic,
                 )
@@ -219,7 +221,7 @@ class _RecordRow:
         if isinstance(one, str):
             one = {"text": one}
         if not isinstance(one, dict) or not isinstance(one.get("text"), str | None):
-            self.error(f"Passage {place} is no object with a text.", 'Write {"id", "text"}.')
+            self.error(f"Passage {place} is not an object with a text.", 'Write {"id", "text"}.')
             return None
         text, name = one.get("text"), one_id(one, "id")
         if name is None:
@@ -242,7 +244,7 @@ class _RecordRow:
         if isinstance(given, str):
             return _without_marks(given, places), tuple(_cited(given, places))
         if not isinstance(given, list):
-            cure = 'Write a string, or [{"text", "citations"}, …]; "" where there is none.'
+            cure = 'Write a string, or [{"text", "citations"}, …]; "" if there is none.'
             self.error("answer is neither a string nor a list of sentences.", cure)
             return "", None
         found = []
@@ -272,7 +274,9 @@ class _RecordRow:
         for one in given if isinstance(given, list) else [None]:
             turn = one if isinstance(one, dict) else {}
             if turn.get("role") not in _ROLES or not isinstance(turn.get("text"), str):
-                self.error("history is no list of turns.", 'Write [{"role": "user", "text": …}].')
+                self.error(
+                    "history is not a list of turns.", 'Write [{"role": "user", "text": …}].'
+                )
                 return ()
             turns.append(Turn(turn["role"], turn["text"]))
         return tuple(turns)

@@ -62,7 +62,7 @@ def read_graded_answers(
         else:
             at.twice(run, first.line)
     if not found and not faults.faulty:
-        faults.error(0, "The file holds no graded answer.", "Write one JSON object an answer.")
+        faults.error(0, "The file holds no graded answer.", "Write one JSON object per answer.")
     verdicts = (each for one in found.values() for each in one.criteria)
     if graded and found and all(one.verdict is None for one in verdicts):
         faults.error(0, "No criterion has a verdict.", "Give each criterion its verdict.")
@@ -72,12 +72,12 @@ def read_graded_answers(
 def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:
     if not isinstance(item, dict):
         cure = "Write {text, weight, verdict}."
-        at.error(f"Criterion {place} is no object.", cure)
+        at.error(f"Criterion {place} is not an object.", cure)
         return None
     weight = item.get("weight")
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-        why = f"Criterion {place}: {quoted(str(weight))} is no weight."
-        at.error(why, "Write a number; below 0 for a failing.")
+        why = f"Criterion {place}: {quoted(str(weight))} is not a weight."
+        at.error(why, "Write a number, below 0 for a fault.")
         return None
     text = one_text(item, "text", "criterion", "title", "rubric_title") or ""
     axis = one_text(item, "axis", "type", "category", "criterion_type") or ""
@@ -91,7 +91,7 @@ def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:
         return GradedCriterion(criterion, Met(word))
     except ValueError:
         at.error(
-            f"Criterion {place}: {quoted(str(said))} is no verdict.",
+            f"Criterion {place}: {quoted(str(said))} is not a verdict.",
             f"Write {joined(Met)} or failed.",
         )
         return None

@@ -86,7 +86,7 @@ def read_score_cells(
         cells = _beside(cells, ("value",), lambda _: ("",))
         faults.warning(
             0,
-            "The table holds ends alone: topics whose value is certain are not in it.",
+            "The table holds only ranges: topics whose value is certain are not in it.",
             f"Put {_PER_TOPIC} of the same evaluation beside it, as {_RANGES}.",
         )
     return cells, faults
@@ -181,7 +181,7 @@ def _objects(source: SourceText, faults: FaultList) -> Cells | None:
         value = next((record[name] for name in VALUE if name in record), None)
         if None in texts:
             cure = "Give run_id, topic_id, measure and value."
-            faults.error(number, "The record is no line of a leaderboard.", cure)
+            faults.error(number, "The record is not a line of a leaderboard.", cure)
         else:
             said = "" if value is None else _truth(str(value))
             rows.append((number, (*(text or "" for text in texts), said)))

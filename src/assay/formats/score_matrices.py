@@ -78,7 +78,7 @@ def read_matrix(
     read at all.
     """
     source = text_of(given)
-    cells, faults = read_score_cells(source, "topic, then a column a run")
+    cells, faults = read_score_cells(source, "topic, then one column per run")
     name = score or source.path.name.partition(".")[0] or "score"
     matrix = None if cells is None else _read(cells, score, printable(name), option, faults)
     return Parsed(matrix, faults.done())
@@ -100,8 +100,8 @@ def _read(
         which = "first column" if runs == 0 else f"column {quoted(cells.header[runs])}"
         faults.error(
             cells.line,
-            f"The {which} holds runs, but a matrix has a column a run and a line a topic.",
-            "Turn rows into columns and begin the header with topic, or write one line a run and "
+            f"The {which} holds runs, but a matrix has one column per run and one line per topic.",
+            "Turn rows into columns and begin the header with topic, or write one line per run and "
             "topic: run,topic,score.",
         )
         return None
@@ -114,7 +114,7 @@ def no_topics(cells: Cells, faults: FaultList) -> None:
     faults.error(
         cells.line,
         "The table has no scores of single topics.",
-        "Write one line a run and topic: run,topic,score (per_topic.csv, or --per-topic).",
+        "Write one line per run and topic: run,topic,score (per_topic.csv, or --per-topic).",
     )
 
 
@@ -125,7 +125,9 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
     rows = [(number, row) for number, row in cells.rows if number not in means]
     if means:
         faults.warning(
-            means[0], f"The line {ALL} holds the runs' means.", "It is left out: it is no topic."
+            means[0],
+            f"The line {ALL} holds the runs' means.",
+            "It is left out, as it is not a topic.",
         )
     if all(finite_number(name) is not None for name in header):
         rows.insert(0, (cells.line, header))
@@ -141,14 +143,14 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
     if not named:
         faults.warning(
             cells.line,
-            "There is no column of topics: every column is taken for a run.",
+            "There is no column of topics, so every column is read as a run.",
             "Begin the header with topic.",
         )
     runs = tuple(printable(normal_id(name)) for name in (header[1:] if named else header))
     double = [name for place, name in enumerate(runs) if name in runs[:place]]
     if double or not all(runs):
         why = f"the run {quoted(double[0])} twice" if double else "a column without a name"
-        faults.error(cells.line, f"The header has {why}.", "Give every run a name of its own.")
+        faults.error(cells.line, f"The header has {why}.", "Give every run its own name.")
         return None
     table: dict[str, dict[str, float | None]] = {run: {} for run in runs}
     lines: dict[str, int] = {}
@@ -158,7 +160,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
             why = (
                 f"The topic is on line {lines[topic]} already." if topic else "The topic is empty."
             )
-            faults.error(number, why, "Write one line a topic, with its name first.", topic)
+            faults.error(number, why, "Write one line per topic, with its name first.", topic)
             continue
         for run, raw in zip(runs, row[1:] if named else row, strict=True):
             score = None if is_missing(raw) else finite_number(raw)
@@ -166,13 +168,12 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
                 faults.error(
                     number,
                     f"The score {quoted(raw)} of run {quoted(run)} {number_fault(raw)}.",
-                    "Write a number with a decimal point; leave the cell empty where it is "
-                    "missing.",
+                    "Write a number with a decimal point; leave the cell empty if it is missing.",
                     topic,
                 )
             table[run][topic] = score
     if not rows:
-        faults.error(0, "The file holds no topic.", "Add one line a topic.")
+        faults.error(0, "The file holds no topic.", "Add one line per topic.")
     return table
 
 

@@ -89,7 +89,7 @@ def read_scores(
             0,
             f"The lines of the topic {ALL} give some runs no value: "
             f"{joined(map(quoted, without), 5)}.",
-            "None of them are used, but means over topics.",
+            "Means over topics are used instead of them.",
         )
     return Parsed(table, faults.done())
 
@@ -257,8 +257,7 @@ class _ScoreReader:
             if score is None:
                 at.error(
                     f"The score {quoted(raw)} {number_fault(raw)}.",
-                    "Write a number with a decimal point; leave the cell empty where it is "
-                    "missing.",
+                    "Write a number with a decimal point; leave the cell empty if it is missing.",
                 )
                 return
         whole = topic is None or is_mean(topic)
@@ -289,7 +288,7 @@ class _ScoreReader:
             self.faults.warning(self.open[0][0], why, f"Missing here; {cure}")
         self.faults.missing("The score", self.empty, "They count as missing.")
         if not self.lines:
-            self.faults.error(0, "The table holds no score.", "Add one line a run.")
+            self.faults.error(0, "The table holds no score.", "Add one line per run.")
         return uncertain
 
 

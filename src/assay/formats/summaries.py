@@ -27,7 +27,7 @@ def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]
     """Reads summaries with all faults of the file."""
     found: list[Summary] = []
     seen: dict[tuple[str, str], int] = {}
-    for number, row in read_values(source, faults, "Write one summary a line."):
+    for number, row in read_values(source, faults, "Write one summary per line."):
         made = _SummaryReader(faults, number).read(row)
         if made is None:
             continue
@@ -71,7 +71,7 @@ class _SummaryReader:
 
     def read(self, row: Any) -> Summary | None:
         if not isinstance(row, dict):
-            self._error("This is no JSON object.", "Write {query_id, query, summariser, …}.")
+            self._error("This is not a JSON object.", "Write {query_id, query, summariser, …}.")
             return None
         query = one_id(row, "query_id") or self._string(row, "query_id", "The summary")
         self._query = query or None
@@ -83,10 +83,10 @@ class _SummaryReader:
         if position not in ("start", "end"):
             self._error("'overview_position' is neither start nor end.", "Leave it out for start.")
         if position == "end":
-            self._warn("A closing summary stands in the overview's place: it is the last line.")
+            self._warn("A closing summary takes the overview's place, as the last line.")
         sections = row.get("sections", [])
         if not isinstance(sections, list):
-            self._error("'sections' is no list.", "Write [{heading, statements}], or [].")
+            self._error("'sections' is not a list.", "Write [{heading, statements}], or [].")
             sections = []
         made = tuple(
             one
@@ -105,13 +105,15 @@ class _SummaryReader:
         if rows is None:
             rows = []
         if not isinstance(rows, list):
-            self._error("'doclist' is no list.", "Write [{number, url, title, text}].")
+            self._error("'doclist' is not a list.", "Write [{number, url, title, text}].")
             return {}
         found: dict[int, Document] = {}
         for place, row in enumerate(rows, 1):
             number = row.get("number") if isinstance(row, dict) else None
             if isinstance(number, bool) or not isinstance(number, int):
-                self._error(f"Entry {place} of the doclist has no 'number'.", "Give a whole one.")
+                self._error(
+                    f"Entry {place} of the doclist has no 'number'.", "Give a whole number."
+                )
                 continue
             if number in found:
                 self._error(f"The doclist has two documents {number}.", "Number them differently.")
@@ -126,7 +128,7 @@ class _SummaryReader:
 
     def _cited(self, row: Any, where: str, documents: Mapping[int, Document]) -> CitedText | None:
         if not isinstance(row, dict):
-            why = "is missing" if row is None else "is no object"
+            why = "is missing" if row is None else "is not an object"
             self._error(f"{where} {why}.", "Write {text, citations}.")
             return None
         text = self._string(row, "text", where)
@@ -134,7 +136,7 @@ class _SummaryReader:
         if not isinstance(citations, list) or not all(
             isinstance(one, int) and not isinstance(one, bool) for one in citations
         ):
-            self._error(f"{where}: 'citations' is no list of numbers.", "Write [1, 2].")
+            self._error(f"{where}: 'citations' is not a list of numbers.", "Write [1, 2].")
             return None
         unknown = [one for one in citations if one not in documents]
         if unknown:
@@ -149,7 +151,7 @@ class _SummaryReader:
         self, row: Any, where: str, documents: Mapping[int, Document]
     ) -> SummarySection | None:
         if not isinstance(row, dict):
-            self._error(f"{where} is no object.", "Write {heading, statements}.")
+            self._error(f"{where} is not an object.", "Write {heading, statements}.")
             return None
         heading: str | None = None
         # null says that the section has none; a heading that is not there at all is a slip.
@@ -177,12 +179,12 @@ def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference,
         split = row.get("split", "").casefold()
         if said not in ("LEFT", "RIGHT"):
             faults.error(
-                number, f"{quoted(row['preference'])} is no preference.", "Write LEFT or RIGHT.",
+                number, f"{quoted(row['preference'])} is not a preference.", "Write LEFT or RIGHT.",
                 query,
             )  # fmt: skip
             continue
         if split not in ("", "train", "test"):
-            faults.error(number, f"{quoted(split)} is no split.", "Write train or test.", query)
+            faults.error(number, f"{quoted(split)} is not a split.", "Write train or test.", query)
             continue
         if not all((query, left, right, who)) or left == right:
             faults.error(
@@ -191,7 +193,7 @@ def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference,
             continue
         pair = (query, *sorted((left, right)), who)
         if pair in found:
-            faults.error(number, f"{quoted(who)} judged this pair before.", "Keep one.", query)
+            faults.error(number, f"{quoted(who)} has already judged this pair.", "Keep one.", query)
             continue
         test = None if not split else split == "test"
         found[pair] = Preference(query, left, right, who, said == "LEFT", test)  # type: ignore[index]
@@ -211,7 +213,7 @@ def read_abandonment(source: SourceText, faults: FaultList) -> tuple[float, ...]
         if line < 1 or not 0 <= count < float("inf"):
             faults.error(number, "A line below 1, or a count below 0.", "Write line,count.")
         elif line in counts:
-            faults.error(number, f"Line {line} is there twice.", "Add the counts up.")
+            faults.error(number, f"Line {line} is listed twice.", "Add the counts up.")
         else:
             counts[line] = count
     if not any(counts.values()):

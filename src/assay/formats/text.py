@@ -241,7 +241,7 @@ def _read_bytes(path: Path) -> tuple[bytes, FaultList]:
     if len(raw) > most:
         if kind:
             why = f"Its {size:,} bytes unpack to more than {most:,}: perhaps made to fill memory."
-            cure = f"If it is what it should be, set {MAX_UNPACKED} to the bytes that it may have."
+            cure = f"If the file is as intended, set {MAX_UNPACKED} to the number of bytes allowed."
             raise _unreadable(path, why, cure)
         raise _unreadable(path, f"The file holds more than {most:,} bytes.", "Split it.")
     if not kind and ending in {".gz", ".bz2"} and raw:
@@ -284,7 +284,7 @@ def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
             number = next(n for n, line in enumerate(lines, 1) if "\ufffd" in line)
             faults.warning(
                 number,
-                "A replacement character (U+FFFD): the text was damaged before it came here.",
+                "A replacement character (U+FFFD): the text was damaged before Assay read it.",
                 "Make the file again from its source.",
             )
     if body.endswith(separator.encode()):

@@ -134,13 +134,13 @@ def _tell_of_run(
         faults.error(
             sorted(names.values())[1],
             f"The file holds {len(names)} runs: {joined(names, 10)}.",
-            "Write one file a run, with one name in the last column.",
+            "Write one file per run, with one name in the last column.",
         )
     if second:
         faults.warning(
             min(second.values()),
             f"The second column holds {joined(second, 5)}, not Q0.",
-            "It is not used; make sure that the columns are in order.",
+            "It is not used; check the order of the columns.",
         )
     if wrong := [topic for topic in unordered if _is_contradicted(run, topic)]:
         faults.warning(
@@ -227,7 +227,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
             )
         else:
             faults.at(number, topic).warning(
-                f"{quoted(doc)} was judged on line {first} already, with the same grade.",
+                f"{quoted(doc)} was already judged on line {first}, with the same grade.",
                 "Remove one of the lines.",
             )
     if iterations:
@@ -302,10 +302,10 @@ def read_topic_list(source: SourceText, faults: FaultList) -> tuple[str, ...]:
     for number, line in source.numbered():
         topic = line.partition("\t")[0].strip()
         if topic and lines.setdefault(topic, number) != number:
-            why = f"The topic {quoted(topic)} stands on line {lines[topic]} already."
+            why = f"The topic {quoted(topic)} is already on line {lines[topic]}."
             faults.at(number, topic).error(why, "Remove one of the lines.")
     if not lines:
-        faults.error(0, "The file names no topic.", "Write one topic id a line.")
+        faults.error(0, "The file names no topic.", "Write one topic id per line.")
     return tuple(lines)
 
 

@@ -68,7 +68,7 @@ class _ResponseReader:
         metadata = record if rules.flat else record.get("metadata")
         if not isinstance(metadata, dict):
             where = "It holds the run's and the topic's id."
-            at.error("'metadata' is missing or no object.", where)
+            at.error("'metadata' is missing or not an object.", where)
             metadata = {}
         topic = one_id(metadata, *_TOPIC_KEYS) or ""
         at = self.faults.at(number, topic)
@@ -104,7 +104,7 @@ class _ResponseReader:
         first = self.answers.setdefault(topic, answer)
         if first is not answer:
             at.error(
-                f"The topic is answered on line {first.line} already.",
+                f"The topic is already answered on line {first.line}.",
                 "Keep one answer to each topic; the first was read.",
             )
 
@@ -130,10 +130,10 @@ class _ResponseReader:
                 continue
             if name not in _TOPIC_KEYS:
                 cure = "Write a string, in quotes."
-                self._limit(at)(f"{_fields([name])}{place} is no text.", cure)
+                self._limit(at)(f"{_fields([name])}{place} is not a string.", cure)
             elif not at.topic:
                 cure = "Write a string or a whole number."
-                at.error(f"{_fields([name])}{place} is no topic id.", cure)
+                at.error(f"{_fields([name])}{place} is not a topic id.", cure)
         run = metadata.get("run_id")
         new = isinstance(run, str) and run.strip() and run not in self.names
         if new and rules.run_id is not None and not rules.run_id.fullmatch(str(run)):
@@ -163,12 +163,12 @@ class _ResponseReader:
                 at.error("'references' is missing.", "Give the list of document ids.")
             return None
         if not isinstance(given, list):
-            at.error("'references' is no list.", "Write a list.")
+            at.error("'references' is not a list.", "Write a list.")
             return None
         wrong = [place for place, one in enumerate(given) if not isinstance(one, str) or not one]
         if wrong:
             at.error(
-                f"{_places('Reference', wrong)} no document id.", "Write document ids in quotes."
+                f"{_places('Reference', wrong)} not a document id.", "Write document ids in quotes."
             )
         if len(set(map(str, given))) < len(given):
             twice = [place for place, one in enumerate(given) if one in given[:place]]
@@ -201,14 +201,14 @@ class _ResponseReader:
         key = sentences_key(record, rules)
         given = record.get(key)
         if given is not None and key != rules.sentences and rules.by is not None:
-            why = f"The sentences stand under '{key}'."
+            why = f"The sentences are under '{key}'."
             cure = f"{rules.year} calls them '{rules.sentences}' (--fix does)."
             self._limit(at)(why, cure)
         if given is None:
             at.error(f"'{rules.sentences}' is missing.", "Give the list of sentences.")
             return ()
         if not isinstance(given, list):
-            at.error(f"'{key}' is no list.", "Write a list of sentences.")
+            at.error(f"'{key}' is not a list.", "Write a list of sentences.")
             return ()
         if not given:
             at.warning("The answer holds no sentence.", "It is scored as an empty answer.")
@@ -244,7 +244,7 @@ class _ResponseReader:
         if said is None:
             return
         if type(said) is not int:
-            at.error("'response_length' is no number.", "Count words.")
+            at.error("'response_length' is not a number.", "Count words.")
         elif said != length:
             at.warning(
                 f"response_length is {said}, but the sentences have {length} words.",
@@ -257,7 +257,7 @@ class _ResponseReader:
                 lines[0],
                 f"{_fields(list(wished))} of 'metadata' {'is' if len(wished) == 1 else 'are'} not "
                 f"given{f' (in {len(lines)} records)' if len(lines) > 1 else ''}.",
-                "The track wishes for it; nothing rests on it.",
+                "The track asks for it, but no score depends on it.",
             )
         for what, seen in (("run_id", self.names), ("team_id", self.teams)):
             if len(seen) > 1:
@@ -265,10 +265,10 @@ class _ResponseReader:
                 report(
                     sorted(seen.values())[1],
                     f"The file holds several {what}s: {joined(seen, 10)}.",
-                    "Write one file a run, with one name.",
+                    "Write one file per run, with one name.",
                 )
         if not self.answers:
-            self.faults.error(0, "The file holds no answer.", "Write one JSON object a topic.")
+            self.faults.error(0, "The file holds no answer.", "Write one JSON object per topic.")
         silent = [topic for topic in self.topics or () if topic not in self.answers]
         if silent and self.answers:
             self.faults.warning(

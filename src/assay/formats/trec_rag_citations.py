@@ -57,7 +57,7 @@ class Sources:
         elif isinstance(given, dict):
             docs = self._scored(place, given)
         else:
-            why = "has no citations" if given is None else "has citations that are no list"
+            why = "has no citations" if given is None else "has citations that are not a list"
             self.at.error(f"Sentence {place} {why}.", "Write a list, [] for none.")
             return ()
         if len(docs) > 1 and len(set(docs)) < len(docs):

@@ -233,7 +233,7 @@ def _references(
             item["citations"] = {doc: score for doc, score in given.items() if doc in place}
             dropped += len(given) - len(item["citations"])
     if dropped:
-        done.append(f"{_many(dropped, 'citation')} of references that are out dropped")
+        done.append(f"{_many(dropped, 'citation')} of dropped references removed")
     return done
 
 

@@ -61,12 +61,12 @@ def read_nuggets(source: SourceText, faults: FaultList) -> Mapping[str, NuggetLi
         first = found.setdefault(topic, nugget_list)
         if first is not nugget_list:
             at.error(
-                f"The topic has a list on line {first.line} already.",
+                f"The topic already has a list on line {first.line}.",
                 "Keep one of the two; the first was read.",
             )
     _tell_of_failed(failed, faults)
     if not found:
-        faults.error(0, "The file holds no nugget list.", "Write one JSON object a topic.")
+        faults.error(0, "The file holds no nugget list.", "Write one JSON object per topic.")
     return found
 
 
@@ -137,7 +137,7 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
             at.twice(run, first.line)
     _tell_of_failed(failed, faults)
     if not found:
-        faults.error(0, "The file holds no assignment.", "Write one JSON object an answer.")
+        faults.error(0, "The file holds no assignment.", "Write one JSON object per answer.")
     return tuple(found.values())
 
 
@@ -184,7 +184,7 @@ def _nuggets(
         cure = "Write a list, [] for none."
         if "sentences" in record:
             cure = "Is it a file of support labels? 'assay support' scores these."
-        at.error("'nuggets' is no list.", cure)
+        at.error("'nuggets' is not a list.", cure)
         return []
     found: list[tuple[RagNugget, Mapping[str, Any]]] = []
     seen: set[str] = set()
@@ -238,7 +238,7 @@ def _assigned(
     item: Mapping[str, Any], nugget: RagNugget, at: Spot, failed: _Failed
 ) -> Assigned | None:
     if "assignment" not in item:
-        cure = "Write support, partial_support or not_support, or null where there is no label."
+        cure = "Write support, partial_support or not_support, or null if there is no label."
         at.error(f"{quoted(nugget.text)} has no assignment.", cure)
         return None
     value = item["assignment"]

@@ -45,7 +45,7 @@ def read_segments(source: SourceText, faults: FaultList) -> Mapping[str, Segment
         segment = segment_of(record)
         if segment is None:
             faults.error(
-                number, "The record is no segment.", 'Give "docid" and "segment" (the text).'
+                number, "The record is not a segment.", 'Give "docid" and "segment" (the text).'
             )
         elif found.setdefault(segment.docid, segment).text != segment.text:
             faults.error(
@@ -54,7 +54,7 @@ def read_segments(source: SourceText, faults: FaultList) -> Mapping[str, Segment
                 "Keep one of the two; the first was read.",
             )
     if not found:
-        faults.error(0, "The file holds no segment.", "Write one JSON object a segment.")
+        faults.error(0, "The file holds no segment.", "Write one JSON object per segment.")
     return found
 
 
@@ -75,14 +75,14 @@ def read_candidates(source: SourceText, faults: FaultList) -> CandidateLists:
         at = faults.at(number, topic)
         given = record.get("candidates")
         if not isinstance(given, list):
-            at.error("'candidates' is no list.", "Write a list.")
+            at.error("'candidates' is not a list.", "Write a list.")
             continue
         if topic in found:
-            at.error("The topic has a list already.", "Keep one of the two.")
+            at.error("The topic already has a list.", "Keep one of the two.")
             continue
         found[topic] = tuple(_candidates(given, at))
     if not found:
-        faults.error(0, "The file holds no ranked list.", "Write one JSON object a topic.")
+        faults.error(0, "The file holds no ranked list.", "Write one JSON object per topic.")
     return found
 
 
@@ -97,7 +97,7 @@ def _candidates(given: list[Any], at: Spot) -> Iterator[Segment]:
         score = record.get("score", 0.0)
         if segment is None or isinstance(score, bool) or not isinstance(score, (int, float)):
             cure = 'Write {"docid": …, "score": 1.5, "doc": {"segment": …}}.'
-            at.error(f"Candidate {place} is no segment with a score.", cure)
+            at.error(f"Candidate {place} is not a segment with a score.", cure)
         elif segment.docid in seen:
             at.warning(f"Candidate {place} is listed twice.", "The first is read.")
         else:
@@ -116,8 +116,8 @@ def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
     for topic, listed_there in (parsed.value or {}).items():
         for one in listed_there:
             if found.setdefault(one.docid, one).text != one.text:
-                why = f"The segment {quoted(one.docid)} has another text in another topic."
-                faults.error(0, why, "Give each text an id of its own.", topic)
+                why = f"The segment {quoted(one.docid)} has a different text in another topic."
+                faults.error(0, why, "Give each text its own id.", topic)
     return Parsed(found, faults.done())
 
 
@@ -145,11 +145,13 @@ def read_judgment_run(source: SourceText, faults: FaultList) -> JudgmentRun:
         names.setdefault(name, number)
         at, label = faults.at(number, topic), parse_integer(raw)
         if label is None:
-            at.error(f"The label {quoted(raw)} is no integer.", "Write 0, 1, 2, 3 or 4.")
+            at.error(f"The label {quoted(raw)} is not an integer.", "Write 0, 1, 2, 3 or 4.")
             continue
         confidence = finite_number(sure)
         if confidence is None:
-            at.error(f"The confidence {quoted(sure)} is no number.", "Write a number such as 0.8.")
+            at.error(
+                f"The confidence {quoted(sure)} is not a number.", "Write a number such as 0.8."
+            )
             continue
         if label not in LABELS:
             outside.setdefault(label, number)
@@ -171,7 +173,7 @@ def read_judgment_run(source: SourceText, faults: FaultList) -> JudgmentRun:
         faults.error(
             sorted(names.values())[1],
             f"The file holds {len(names)} runs: {joined(names, 10)}.",
-            "Write one file a run, with one name in the last column.",
+            "Write one file per run, with one name in the last column.",
         )
     if not found:
         faults.error(0, "The file holds no label.", "Write topic Q0 docid label confidence run.")

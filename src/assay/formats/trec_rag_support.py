@@ -61,7 +61,7 @@ def read_support(source: SourceText, faults: FaultList) -> tuple[SupportAnswer, 
             cure = "Write a list, [] for none."
             if "nuggets" in record:
                 cure = "Is it a file of nuggets? 'assay nuggets' scores assignments."
-            at.error("'sentences' is no list.", cure)
+            at.error("'sentences' is not a list.", cure)
             continue
         sentences = tuple(
             sentence
@@ -73,7 +73,7 @@ def read_support(source: SourceText, faults: FaultList) -> tuple[SupportAnswer, 
         if first is not answer:
             at.twice(run, first.line)
     if not found:
-        faults.error(0, "The file holds no answer.", "Write one JSON object an answer.")
+        faults.error(0, "The file holds no answer.", "Write one JSON object per answer.")
     return tuple(found.values())
 
 
@@ -89,7 +89,7 @@ def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:
         if label is _UNKNOWN or not isinstance(one, dict):
             said = quoted(str(one.get("support"))) if isinstance(one, dict) else quoted(str(one))
             at.error(
-                f"Sentence {place}, citation {spot}: {said} is no support label.",
+                f"Sentence {place}, citation {spot}: {said} is not a support label.",
                 'Write "2" full, "1" partial, "0" none or "-1" unjudged.',
             )
             continue

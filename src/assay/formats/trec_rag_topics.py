@@ -50,7 +50,7 @@ def read_topics(source: SourceText, faults: FaultList) -> tuple[Narrative, ...]:
         if first is not narrative:
             faults.error(
                 narrative.line,
-                f"The topic stands on line {first.line} already.",
+                f"The topic is already on line {first.line}.",
                 "Keep one of the two; the first was read.",
                 narrative.id,
             )
@@ -71,7 +71,7 @@ def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
             at.error("The record has no id.", 'Give "id", a string or whole number.')
             continue
         if not isinstance(queries, list) or not all(isinstance(one, str) for one in queries):
-            at.error("'queries' is no list of texts.", "Write a list.")
+            at.error("'queries' is not a list of texts.", "Write a list.")
             continue
         stripped = tuple(one.strip() for one in queries if one.strip())
         if not text and not stripped:
@@ -120,7 +120,7 @@ def read_sub_narratives(source: SourceText, faults: FaultList) -> SubNarratives:
         faults.error(
             0,
             "The file holds no sub-narrative.",
-            'Write {"id": …, "sub_narratives": [{"text": …, "importance": "vital"}]} a line.',
+            'Write {"id": …, "sub_narratives": [{"text": …, "importance": "vital"}]} on each line.',
         )
     return {topic: tuple(ones.values()) for topic, ones in found.items()}
 
@@ -139,12 +139,14 @@ def _sub_narratives_of(
     listed = record.get("sub_narratives", record.get("subnarratives", []))
     nuggets = record.get("nuggets", [])
     if not isinstance(listed, list) or not isinstance(nuggets, list):
-        faults.error(number, "'sub_narratives' is no list.", "Write a list.", topic)
+        faults.error(number, "'sub_narratives' is not a list.", "Write a list.", topic)
         return
     for item in listed:
         text = one_text(item, "text") if isinstance(item, dict) else item
         if not isinstance(text, str) or not text.strip():
-            faults.error(number, f"{quoted(str(item))} is no sub-narrative.", "Give a text.", topic)
+            faults.error(
+                number, f"{quoted(str(item))} is not a sub-narrative.", "Give a text.", topic
+            )
             continue
         importance = parse_importance(item.get("importance")) if isinstance(item, dict) else None
         _add(mine, text, importance)

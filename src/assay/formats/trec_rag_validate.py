@@ -60,7 +60,7 @@ def _check_retrieval(source: SourceText, against: Against) -> Checked:
         faults.error(
             0,
             f"More than {most} documents in {len(deep)} topics: {joined(deep, 10)}.",
-            f"List at most {most} a topic.",
+            f"List at most {most} per topic.",
             deep[0],
         )
     gaps = [

@@ -89,7 +89,7 @@ def invalid_number_message(topic: str, documents: Mapping[str, Any], what: str) 
     ``what``: ``score`` or ``grade``."""
     for document, value in documents.items():
         if not isinstance(value, Real):
-            return f"topic {topic}: the {what} of {document} is no number ({value!r:.80})"
+            return f"topic {topic}: the {what} of {document} is not a number ({value!r:.80})"
         if not _finite([value]):
             return f"topic {topic}: the {what} of {document} is not a finite number ({value!r:.80})"
     return None
@@ -132,7 +132,7 @@ def _topic_ranking(topic: str, documents: Any) -> Ranking:
     items = documents.tolist() if hasattr(documents, "tolist") else list(documents)
     for item in items:
         if isinstance(item, tuple | list | dict | float):
-            raise ValueError(f"topic {topic}: {item!r:.80} is no document id; {_RANKING}")
+            raise ValueError(f"topic {topic}: {item!r:.80} is not a document id; {_RANKING}")
     return [_id(item, f"topic {topic}: ") for item in items]
 
 
@@ -165,7 +165,9 @@ def _id(value: Any, where: str) -> str:
     kind = type(value).__name__
     missing = value is None or kind in {"NAType", "NaTType"} or value != value
     raise ValueError(
-        f"{where}an id is missing" if missing else f"{where}{value!r:.80} is no id: ids are text"
+        f"{where}an id is missing"
+        if missing
+        else f"{where}{value!r:.80} is not an id: ids are text"
     )
 
 

@@ -19,7 +19,7 @@ def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) ->
     if ``kind`` is none of these.
     """
     if kind not in ("OR", "AND", "NOT", "SUM"):
-        raise ValueError(f"{kind} is no way to put gold answers together")
+        raise ValueError(f"{kind} is not a way to put gold answers together")
     if not given:
         return None
     share = sum(given) / len(given)

@@ -150,8 +150,8 @@ class Reading:
         """Add a run to ``runs``. It is a fault if its name is taken there or in ``other_runs``."""
         if name in runs or name in other_runs:
             other = relative_to(self.folder.path, self._run_files.get(name, path))
-            cure = "Keep one, or name one anew: in the file, or where it has no name the file."
-            self.add_fault(path, f"The run of {other} is called '{name}' too.", cure)
+            cure = "Keep one, or rename one, in the file; if it holds no name, rename the file."
+            self.add_fault(path, f"The run in {other} is also called '{name}'.", cure)
         self._run_files[name] = path
         runs[name] = run
 
@@ -187,8 +187,8 @@ class Reading:
                 if text_of(known.setdefault(key, passage)) != text_of(passage)
             ]
             for key in conflicting[:_MAX_FAULTS]:
-                why = f"The passage {quoted(key)} has another text in another file."
-                self.add_fault(path, why, "Give each text an id of its own.")
+                why = f"The passage {quoted(key)} has a different text in another file."
+                self.add_fault(path, why, "Give each text its own id.")
         return known
 
     def unread_files(self) -> Iterator[str]:
@@ -225,7 +225,7 @@ class Reading:
                 yield (
                     f"[inputs] {name} = {' or '.join(map(quoted, patterns))} does not match "
                     f"{joined([relative_to(folder.path, one) for one in unread], 5)}, which is not "
-                    "read. Name it too, or put it elsewhere."
+                    "read. Name it too, or move it elsewhere."
                 )
 
     def done(self) -> None:

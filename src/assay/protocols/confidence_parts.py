@@ -37,8 +37,8 @@ GOOD = 0.8
 
 _RULE = (
     "Overconfident: the interval of R_O lies below that of R_U. Underconfident: the interval of R_U"
-    f" lies below that of R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else middling."
-    " The mean confidence of the wrong answers is 1 − R_O, that of the right ones is R_U."
+    f" lies below that of R_O. Otherwise a run is modest if HMR is at least {GOOD:.1f}, else"
+    " middling. The mean confidence of the wrong answers is 1 − R_O, that of the right ones R_U."
 )
 _MOST_BARS = 8
 """With more runs than this the map has no intervals."""
@@ -119,10 +119,11 @@ def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -
         bins = reliability(one.run, *one.known, bins=settings.bins, closed=settings.bins_closed)
         panels.append((one.run, summary, (bins, own)))
     note = (
-        f"Left: accuracy against confidence in {settings.bins} bins. A dot is a bin, n the answers "
-        "in it; the bar to the diagonal is its calibration error, orange where confidence is above "
-        "accuracy, blue where it is below. Below it the answers by confidence, right ones upwards, "
-        "wrong ones downwards. Right: this run’s risk–coverage curve before those of the others."
+        f"Left: accuracy against confidence in {settings.bins} bins. Each dot is a bin, n the "
+        "number of its answers. The bar to the diagonal is its calibration error: orange if "
+        "confidence is above accuracy, blue if below. Below the plot are the answers by "
+        "confidence, right ones upwards, wrong ones downwards. Right: this run’s risk–coverage "
+        "curve in front of those of other runs."
     )
     found.append(Part("Each run", note, (Panels(tuple(panels)),)))
     found.append(_declining(runs))
@@ -196,38 +197,38 @@ def _groups(runs: Sequence[Stated], topics: str) -> str:
                 p.tolist(), c.tolist(), [one.run for one in compared],
                 measure=measure, alpha=_ALPHA, resamples=1, seed=0,
             )  # fmt: skip
-            low = " (low is good)" if measure in LOWER_IS_BETTER else ""
-            found.append(f"by {measure}{low} {and_list(list(tested.top))}")
+            low = " (lower is better)" if measure in LOWER_IS_BETTER else ""
+            found.append(f"by {measure}{low}: {and_list(list(tested.top))}")
     if not found:
         return ""
     over = counted(count, topics)
     if left := len(runs) - len(compared):
-        over += f" of the runs without a missing label, {left} left out"
+        over += f", of runs that lack no label ({left} left out)"
     return (
-        f"Not told apart from the best run: {'; '.join(found)}. (Paired randomisation tests over "
-        f"{over}, Holm’s correction for all pairs, 5 %; assay compare per_topic.csv -m HMR shows "
-        "every pair.)"
+        f"Not significantly different from the best run {'; '.join(found)}. (Paired randomisation "
+        f"tests over {over}, Holm’s correction for all pairs, 5 %; assay compare per_topic.csv -m "
+        "HMR shows every pair.)"
     )
 
 
 # -- figures --------------------------------------------------------------------------------------
 
-_COVERAGE, _RISK = "coverage: share answered", "risk: share of it wrong"
+_COVERAGE, _RISK = "coverage: share answered", "risk: share of these wrong"
 
 
 def _risks(curves: Sequence[Curve]) -> Curves:
     """The curves of all runs; of many, those of the best and of the worst stand out."""
     note = (
-        "What would be wrong if a run answered only from some confidence up and said “I don’t "
-        "know” below. Lower is better; a curve that climbs to the right belongs to a run that "
+        "The share that would be wrong if a run answered only from a certain confidence up and "
+        "said “I don’t know” below it. Lower is better. If the curve climbs to the right, the run "
         "knows when it is right."
     )
     if len(curves) <= _MOST_CURVES:
         return Curves("Risk and coverage", _COVERAGE, _RISK, tuple(curves), note)
     by_area = sorted(curves, key=_area)
     note += (
-        f" Named are the {_ENDS} runs with the least area under the curve and the {_ENDS} with the "
-        "most. The others are grey: point at one, or look for its run above. The curves begin at "
+        f" The {_ENDS} runs with the least area under the curve and the {_ENDS} with the most are "
+        "named. The others are grey: point at one, or find its run above. The curves begin at "
         f"{100 * _BEGIN:.0f} % answered, as few answers say little."
     )
     named = tuple(one.name for one in (*by_area[:_ENDS], *by_area[-_ENDS:]))
@@ -266,7 +267,7 @@ def _reward_map(points: Sequence[Point]) -> Scatter:
         contours.append(Contour(line, "" if tenth % 2 else f"HMR .{tenth}", (h, h)))
     note = (
         "Up and to the right is better. Curves join points of equal HMR; on the dashed line both "
-        "rewards are equal. Where something is missing a run stands at the floors."
+        "rewards are equal. If labels or answers are missing, a run is drawn at its floors."
     )
     if any(point.x_range or point.y_range for point in points):
         note += " Thin bars are the intervals of R_O and R_U."
@@ -314,12 +315,12 @@ def _declining(runs: Sequence[Stated]) -> Part:
         "run", "declined", "rightly", "to be refused", "abstention precision", "abstention recall",
     )  # fmt: skip
     note = (
-        "A refusal is wrong, unless its question is to be refused: by its category, or because its "
-        "gold answers decline. Precision: rightly declined over declined. Recall: rightly declined "
-        "over those to be refused. – is undefined: nothing was declined, or nothing was to be. "
-        "Below, for each run, what it would have come to had it declined every answer of a "
-        "confidence below t: attempted scores are over what is answered or rightly declined; of the"
-        " withheld answers the share that is wrong, and of the wrong answers the share that is "
-        "withheld."
+        "A refusal is wrong unless its question is to be refused, because of its category or "
+        "because its gold answers decline. Precision: rightly declined over declined. Recall: "
+        "rightly declined over those to be refused. – means undefined: nothing was declined, or "
+        "nothing was to be. The tables below show, for each run, the scores it would have had if "
+        "it had declined every answer with a confidence below t. Attempted scores cover what is "
+        "answered or rightly declined. The last two columns are the share of the withheld answers "
+        "that is wrong, and the share of the wrong answers that is withheld."
     )
     return Part("Declining", note, (Table("", columns, rows), *sweeps))

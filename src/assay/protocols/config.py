@@ -77,9 +77,9 @@ class JudgingSection(_Section):
             plain = isinstance(value, int | float) and name != "trust_remote_code"
             if not plain and not (isinstance(value, str) and name in _ENGINE_WORDS):
                 raise ValueError(
-                    f"'{name}' might have code run. Numbers, yes or no, and "
-                    f"{and_list(_ENGINE_WORDS)} may stand here; for the rest start vLLM's server "
-                    "with it, and name that: openai:MODEL@http://HOST:8000/v1."
+                    f"'{name}' could run code. Only numbers, yes or no, and "
+                    f"{and_list(_ENGINE_WORDS)} are allowed here. For anything else, start vLLM's "
+                    "server with it, and name the server: openai:MODEL@http://HOST:8000/v1."
                 )
         return engine
 
@@ -136,7 +136,7 @@ class UiSection(_Section):
     def _by_name(cls, topics: dict[str, list[str]]) -> dict[str, list[str]]:
         found = {name.removeprefix("human:"): named for name, named in topics.items()}
         if len(found) < len(topics):
-            raise ValueError("Somebody is there twice, with human: and without.")
+            raise ValueError("A person is listed twice, with and without human:.")
         return found
 
     @field_validator("keys")
@@ -145,14 +145,16 @@ class UiSection(_Section):
         """Each command has a key of its own, and none that gives a verdict. Returns all of them."""
         unknown = sorted(keys.keys() - COMMANDS.keys())
         if unknown:
-            raise ValueError(f"no commands: {', '.join(unknown)}; there are {', '.join(COMMANDS)}")
+            raise ValueError(
+                f"unknown commands: {and_list(unknown)}; commands are {', '.join(COMMANDS)}"
+            )
         found = {**COMMANDS, **keys}
         for name, key in keys.items():
             named = _NAMED_KEY.fullmatch(key) and key not in _OTHERS
             if key.isdecimal() or not (named or len(key) == 1):
                 raise ValueError(
-                    f"{name} = {key!r} is no key for a command: one character that is no digit "
-                    "(digits give verdicts), or a key's name such as Enter, F2 or ArrowLeft"
+                    f"{name} = {key!r} cannot be a command's key: give one character that is not a "
+                    "digit (digits give verdicts), or a key's name such as Enter, F2 or ArrowLeft"
                 )
             twice = [other for other, one in found.items() if one == key and other != name]
             if twice:

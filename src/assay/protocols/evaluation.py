@@ -221,7 +221,7 @@ class Evaluation:
             if step.assumed is not None and step.assumed.of in asking
         ]
         if waiting:
-            known = "More may be asked once labels before it are known"
+            known = "More labels may be needed once earlier ones are known"
             notes.append(f"{known}: {', '.join(waiting)}.")
         repeats = () if ledger is None else tuple(_asked_again(ledger, plans))
         return Forecast(plans, " ".join(dict.fromkeys(notes)), repeats)
@@ -373,7 +373,7 @@ class Evaluation:
         changed since it was read."""
         changed = [path for path, stamp in self.files.items() if file_stamp(path) != stamp]
         if changed:
-            why = "The file was changed after it had been read."
+            why = "The file changed after it was read."
             cure = "Run the command again; from Python, open the folder again."
             raise FormatError([Fault(str(path), 0, None, why, cure) for path in changed])
         return digests_of(self.files)

@@ -72,7 +72,7 @@ class Folder:
         file = path / "assay.toml" if path.is_dir() else path
         if path.is_file() and path.suffix != ".toml":
             raise SettingsError(
-                f"{path} is no evaluation: give a folder with an assay.toml, or the assay.toml."
+                f"{path} is not an evaluation: give a folder with an assay.toml, or that file."
             )
         if not file.exists():
             raise SettingsError(
@@ -93,13 +93,13 @@ class Folder:
                     f"Protocols: {', '.join(registry.names())}."
                 )
         if len(set(folder.protocols)) < max(1, len(folder.protocols)):
-            raise SettingsError(f"{file}: [evaluation] protocol names none, or one twice.")
+            raise SettingsError(f"{file}: [evaluation] protocol names no protocol, or one twice.")
         if len(folder.protocols) > 1:
             strangers = set(config.settings) - set(folder.protocols)
             if strangers:
                 raise SettingsError(
-                    f"{file}: [settings] {sorted(strangers)[0]}: with several protocols the "
-                    "settings of each stand in a table of its own, such as [settings.exam]."
+                    f"{file}: [settings] {sorted(strangers)[0]}: with several protocols, "
+                    "put the settings of each in its own table, such as [settings.exam]."
                 )
         if config.ledger.url is not None:
             try:
@@ -137,8 +137,8 @@ class Folder:
         own = self.config.settings.get(protocol, {})
         if not isinstance(own, dict):
             raise SettingsError(
-                f"{self.path / 'assay.toml'}: [settings] {protocol}: with several protocols the "
-                f"settings of each stand in [settings.{protocol}]."
+                f"{self.path / 'assay.toml'}: [settings] {protocol}: with several protocols, "
+                f"put the settings of each in its own table, here [settings.{protocol}]."
             )
         section = self.config.evaluation.model_copy(update={"protocol": protocol})
         config = self.config.model_copy(update={"evaluation": section, "settings": own})
@@ -256,7 +256,7 @@ class Folder:
             with suppress(SettingsError):  # a pattern that matches nothing names no file to lose
                 found.update(self.input_files(name))
         if path.resolve() in {one.resolve() for one in found}:
-            why = "is what the evaluation is read from, and is not written over"
+            why = "is an input of the evaluation, which is never overwritten"
             raise SettingsError(f"{path} {why}. Name another file.")
 
     @cached_property
@@ -385,7 +385,7 @@ def _check_ledger(url: str) -> None:
         safe = here and "PGPASSWORD" not in os.environ
         if host and not (safe or is_trusted_host(host)):
             raise SettingsError(
-                f"your password and the labels would go to {printable(host)}, which only a file "
-                f"names. Put the URL into {LEDGER_VARIABLE}, or add the host to "
+                f"your password and the labels would go to {printable(host)}, a host that only a "
+                f"file names. Put the URL into {LEDGER_VARIABLE}, or add the host to "
                 "ASSAY_TRUSTED_HOSTS (separated by commas)."
             )

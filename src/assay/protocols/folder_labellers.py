@@ -51,7 +51,7 @@ def ensemble(folder: Folder, name: str, made: dict[str, Labeller]) -> Labeller:
         raise SettingsError(f"{where} names a member twice. For repeats, set samples.")
     nested = [spec for spec in specs if spec.startswith("ensemble:")]
     if nested:
-        raise SettingsError(f"{where}: '{nested[0]}' is an ensemble; name its members.")
+        raise SettingsError(f"{where}: '{nested[0]}' is an ensemble; list its members instead.")
     if section.rule is Rule.WEIGHTED and section.weights is None:
         raise SettingsError(f"{where}: rule 'weighted' needs weights, one for each member.")
     same = section.temperature is None
@@ -65,14 +65,14 @@ def ensemble(folder: Folder, name: str, made: dict[str, Labeller]) -> Labeller:
         if first < index:
             raise SettingsError(
                 f"{where}: '{specs[first]}' and '{specs[index]}' are the same labeller "
-                f"({own.name}), which would be asked and vote twice. Several addresses "
-                "of one model are one labeller, openai:MODEL@URL1@URL2; for repeats, set "
-                "samples."
+                f"({own.name}), which would be asked twice and vote twice. For several "
+                "addresses of one model, name one labeller, openai:MODEL@URL1@URL2; for repeats, "
+                "set samples."
             )
     fixed = [own.name for own, member in zip(ids, members, strict=True) if not member.varies]
     if section.samples > 1 and fixed:
         raise SettingsError(
-            f"{where}: {fixed[0]} says the same each time, so samples = {section.samples} "
+            f"{where}: {fixed[0]} gives the same answer each time, so samples = {section.samples} "
             "would count its vote several times. Set a temperature, or leave samples out."
         )
     try:

@@ -21,11 +21,11 @@ from assay.statistics.judgments import RJ_NAMES, Graded, judgment_ranges
 def judgment_board(shares: Mapping[str, float | None]) -> Board:
     """Their leaderboard."""
     note = (
-        "Labels of judgment runs against the labels used here, over the whole pool: a document "
-        "that a run leaves undecided counts as a wrong label. Pairs are two documents of a "
-        "topic: ordered alike, tied by one side, or ordered in opposite ways (or undecided). "
-        "κ is undefined for a run whose labels are not 0 to 4. The last column is the share of "
-        "the pool that a run judged."
+        "The labels of judgment runs are compared with the labels used here, over the whole pool. "
+        "A document that a run leaves undecided counts as a wrong label. A pair is two documents "
+        "of a topic: both sides order it the same way, one side ties it, or they order it in "
+        "opposite ways (or it is undecided). κ is undefined for a run whose labels are not 0 to 4. "
+        "The last column is the share of the pool that a run judged."
     )
     return Board("Judgment runs", RJ_NAMES, note, frozenset({"pairs_disagree"}), {"judged": shares})
 

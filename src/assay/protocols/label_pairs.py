@@ -52,6 +52,6 @@ def label_pairs_part(pairs: Sequence[LabelsPair], title: str, note: str) -> Part
         names = tuple(map(label_name, pair.agreement.labels))
         most = max((count for row in pair.agreement.table for count in row), default=1) or 1
         cells = [[float(count) for count in row] for row in pair.agreement.table]
-        above = f"{pair.first} (rows) beside {pair.second} (columns)"
+        above = f"{pair.first} (rows) against {pair.second} (columns)"
         items.append(Grid(above, names, names, cells, high=float(most), folded=True))
     return Part(title, note, tuple(items))

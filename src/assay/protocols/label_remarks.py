@@ -22,9 +22,9 @@ def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[Gap]:
     """What labels that scores wanted are missing, or failed."""
     titles = {task.name: task.title for task in tasks}
     unsettled = 0 if book.by_unit is None else len(book.by_unit.unsettled)
-    so = "“assay judge” asks for the labels that are missing."
+    so = "“assay judge” asks for the missing labels."
     if unsettled:
-        settled = f"people settle those that they disagree on ({unsettled:,}) in “assay ui”."
+        settled = f"people settle the units that they disagree on ({unsettled:,}) in “assay ui”."
         others = unsettled < book.missing.total()
         so = f"{so[:-1]}; {settled}" if others else settled.capitalize()
     for task, count in book.missing.items():
@@ -69,26 +69,25 @@ def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
     policy = labels.policy
     others = labels.ledger.of_other_versions({one.name: one.version for one in labels.tasks})
     if others:
-        yield f"{others} labels of other task versions are in the ledger; they do not count."
+        yield f"{others} labels in the ledger are of other task versions; they do not count."
     for (task, why), count in sorted(labels.superseded().items()):
         yield (
-            f"{task}: {counted(count, 'unit')} asked again because {why}; the labels under the "
-            "present one count."
+            f"{task}: {counted(count, 'unit')} asked again because {why}; only the new labels "
+            "count."
         )
     yield from labels.shared.remarks()
     if labels.unsettled:
         yield (
-            f"On {counted(len(labels.unsettled), 'unit')} people disagree and nothing is "
-            f"settled: under the policy {policy.name} that counts as missing, and no "
-            "labeller is asked. 'assay ui' has the queue of disagreements."
+            f"People disagree on {counted(len(labels.unsettled), 'unit')}, and nothing is "
+            f"settled. Under the policy {policy.name} these count as missing, and no labeller is "
+            "asked. 'assay ui' has a queue of disagreements."
         )
     if labels.disputed and not policy.settles:
         other = f"majority{policy.name.removeprefix(policy.rule)}"
         yield (
-            f"On {counted(len(labels.disputed), 'unit')} people disagree, and the newest label "
-            f"counts, whoever gave it. The policy '{other}' goes by what most say; "
-            "'assay labels people' says how far they agree, and whose labels seem to tell "
-            "nothing."
+            f"People disagree on {counted(len(labels.disputed), 'unit')}, and the newest label "
+            f"counts, whoever gave it. The policy '{other}' uses the label that most people gave; "
+            "'assay labels people' shows how far they agree, and whose labels seem to say nothing."
         )
     if policy.without:
         by = Counter(one.labeller.name for one in labels.ledger.usable_by_each())
@@ -96,7 +95,7 @@ def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
         yield f"The policy leaves out {each}."
         if strange := [who for who in policy.without if not by[who]]:
             names = and_list(strange)
-            yield f"The ledger has no label by {names} (yet, or the name is another)."
+            yield f"The ledger has no label by {names} (yet, or the name is misspelt)."
     if missing and (by_others := _others(labels)):
         yield (
             "Labels are missing under this policy and labeller, but the ledger holds others. "
@@ -127,11 +126,11 @@ def _others(labels: UnitLabels) -> dict[str, str]:
 
 
 _NAME, _JUDGE, _SETTINGS, _PEOPLE, _ONLY = _CURES = (
-    "To have those by {} count, name that labeller in [labellers], or use --policy only:NAME.",
-    "Some are by {}, named in [labellers]: 'assay judge' asks for what is missing of theirs.",
+    "To use those by {}, name that labeller in [labellers], or use --policy only:NAME.",
+    "Some are by {}, named in [labellers]: 'assay judge' asks for the missing ones.",
     (
-        "Some by {} were given under other settings ('assay judge --dry-run' says which), and "
-        "count by --labeller recorded:FILE of 'assay labels export'."
+        "Some by {} were given under other settings ('assay judge --dry-run' says which). To use "
+        "them, give --labeller recorded:FILE with a file of 'assay labels export'."
     ),
     "Those by {} count under --policy people.",
     "Those by {} count under --policy only:NAME.",

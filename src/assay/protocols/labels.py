@@ -316,8 +316,8 @@ class LabelBook:
             if baseline:
                 found.setdefault(name, {})[task] = count
         return [
-            f"{sum(tasks.values())} of the labels by {name} are a baseline, as no human "
-            f"labels on their scales were at hand to fit it on: {', '.join(tasks)}."
+            f"{sum(tasks.values())} of the labels by {name} are only a baseline, because there "
+            f"were no human labels on their scales to fit it on: {', '.join(tasks)}."
             for name, tasks in found.items()
         ]
 

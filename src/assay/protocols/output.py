@@ -60,7 +60,7 @@ def require_plain(path: Path) -> None:
     if path.is_dir():
         raise SettingsError(f"{path} is a folder. Name a file.")
     if path.suffix.lower() in (".gz", ".bz2"):
-        raise SettingsError(f"{path}: nothing is compressed here. Name it {path.stem}.")
+        raise SettingsError(f"{path}: output is not compressed. Name it {path.stem}.")
 
 
 def write_bytes(path: Path, data: bytes | memoryview) -> str:
@@ -106,7 +106,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
                 yield device
             return
         if _is_database(path):
-            why = "is a ledger, or another database, and is not written over"
+            why = "is a ledger or another database, which is never overwritten"
             raise SettingsError(f"{path} {why}. Name another file.")
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f".{path.name}.{token_hex(4)}")
@@ -125,7 +125,7 @@ def _is_device(path: Path) -> bool:
     """Whether a path is a pipe or a device. Raises SettingsError for a name such as /dev/stdout
     that leads to a file, which cannot be replaced through it."""
     if path.is_symlink() and path.is_file() and path.absolute().parts[1] in ("dev", "proc"):
-        raise SettingsError(f"{path} leads to a file. Name the file itself.")
+        raise SettingsError(f"{path} is a link to a file. Name the file itself.")
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

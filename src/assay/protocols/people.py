@@ -248,11 +248,11 @@ def _overlap(
         most = votes == votes.max(axis=1, keepdims=True)
         changed = int((~most[np.arange(len(labels)), found.labels]).sum())
         if found.people < 3:
-            notes.append("Two people alone do not tell who of them errs: read κ, not accuracy.")
+            notes.append("Two people do not show which of them is wrong: read κ, not accuracy.")
         elif several.sum() < 50:
             notes.append("Fewer than 50 shared items: accuracies are rough.")
         if not found.converged:
-            notes.append("The model did not come to rest.")
+            notes.append("The model did not converge.")
     values = np.where(labels == NO_LABEL, np.nan, labels.astype(float))
     kappas = _kappas(np.column_stack([values, np.where(machine == NO_LABEL, np.nan, machine)]))
     seconds = {who: median(some) for who, some in said.seconds.items()}

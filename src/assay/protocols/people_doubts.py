@@ -37,14 +37,14 @@ def doubts_of(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -
         by_others = float((others == own[0]).mean())
         if len(own) == 1 and by_others**who.shared < _BY_CHANCE:
             yield (
-                f"{who.name} said {categories[own[0]]} of all {who.labels}; of the same, "
-                f"{by_others:.0%} of what others said is {categories[own[0]]}."
+                f"{who.name} said {categories[own[0]]} of all {who.labels}; others said "
+                f"{categories[own[0]]} in {by_others:.0%} of their labels of these."
             )
         elif who.kappa is not None and who.kappa < _HARDLY and who.shared >= 2 * FEW:
-            yield f"{who.name} agrees with others hardly more than by chance (κ {who.kappa:.2f})."
+            yield f"{who.name} agrees with others little more than by chance (κ {who.kappa:.2f})."
         rest = [one.seconds for one in raters if one is not who and one.seconds is not None]
         if who.seconds is not None and rest and who.seconds * _FASTER < median(rest):
-            yield f"{who.name} took {who.seconds:.1f} s for a label, others {median(rest):.1f} s."
+            yield f"{who.name} took {who.seconds:.1f} s per label, others {median(rest):.1f} s."
 
 
 def of_copies(given: Sequence[Label]) -> Iterator[str]:
@@ -76,12 +76,12 @@ def of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[st
             first.setdefault(who, {})[one.unit] = (chosen[0] == left) != turned
     counts = {who: (sum(some.values()), len(some)) for who, some in sorted(first.items())}
     doubts = [
-        f"{who} chose what stood first in {heads} of {n}."
+        f"{who} chose what was shown first in {heads} of {n}."
         for who, (heads, n) in counts.items()
         if _lopsided(heads, n) < _BY_CHANCE
     ]
     heads, n = (sum(each) for each in zip((0, 0), *counts.values(), strict=True))
-    return doubts, [f"What stood first was chosen in {heads} of {n}."] if n else []
+    return doubts, [f"What was shown first was chosen in {heads} of {n}."] if n else []
 
 
 def _lopsided(heads: int, n: int) -> float:
@@ -98,4 +98,4 @@ def of_guidelines(given: Sequence[Label]) -> Iterator[str]:
     versions = Counter(one for one in guided if isinstance(one, str))
     if len(versions) > 1:
         counts = and_list([f"{n:,}" for n in versions.values()])
-        yield f"Labels were given by {len(versions)} versions of the guideline: {counts}."
+        yield f"Labels were given under {len(versions)} versions of the guideline: {counts}."

@@ -25,7 +25,7 @@ def people_parts(found: Sequence[Overlap]) -> Iterator[Part]:
     if not found:
         return
     columns = (
-        "task", "people", "units", "by several", "they differ on", "α", "beside the machine",
+        "task", "people", "units", "by several", "people differ on", "α", "also by the machine",
         *_ESTIMATED,
     )  # fmt: skip
     several = {one.task for one in found if sum(one.task == other.task for other in found) > 1}
@@ -45,20 +45,20 @@ def people_parts(found: Sequence[Overlap]) -> Iterator[Part]:
     ]  # fmt: skip
     yield Part(
         "People and the machine",
-        "Of each person the newest label of a unit, but for those given with another’s in sight. α "
-        "is of people among themselves, 1 where all say the same, 0 where they agree as by chance "
-        "(of values with an order, such as grades, the ordinal one); agreement and κ are of "
-        "people’s labels with those of the evaluation’s own labeller on the same units. Behind "
-        "each stands its 95 % bootstrap interval over topics, where there are five.",
+        "Each person’s newest label of a unit counts, except labels given with another’s in view. "
+        "α compares people with each other: 1 if all agree, 0 if they agree as by chance (values "
+        "with an order, such as grades, have the ordinal α). Agreement and κ compare people’s "
+        "labels with those of the evaluation’s own labeller on the same units. Each is followed by "
+        "its 95 % bootstrap interval over topics, if there are at least five.",
         (Table("By task", columns, rows, numbers=frozenset({"α", *_ESTIMATED})),),
     )
     each = [(name, one) for name, one in zip(named, found, strict=True) if one.shared]
     if each:
         yield Part(
             "Person by person",
-            "Of each person κ with the others on average, and, by the model of Dawid and Skene "
-            "(1979), how often the person is right, in all and where each verdict is the right "
-            "one; seconds are the median.",
+            "For each person: the mean κ with the others and, by the model of Dawid and Skene "
+            "(1979), how often the person is right, overall and for each verdict when it is the "
+            "right one. Seconds are the median.",
             tuple(one.table(name, folded=len(one.people) > FEW) for name, one in each),
             remarks=tuple(
                 f"{name.split(':')[0]}: {remark}" for name, one in each for remark in one.remarks

@@ -169,15 +169,15 @@ def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
         return
     task = unheard[0]
     who, other = printable(then[task]["name"]), now[task]
-    since = printable(other["name"]) if other else "the folder's labeller, which is not to be had,"
+    since = printable(other["name"]) if other else "the folder's labeller, which is not available,"
     if since == who:
         since = f"{who} as it is now"
     raise SettingsError(
-        f"{folder.out} holds scores by labels of {who}; {since} was not asked yet "
+        f"{folder.out} holds scores by labels of {who}; {since} has not been asked yet "
         f"({result.task_titles[task]}), so they are not overwritten. If they were made with "
-        "--labeller, give that again. To score by the labels there are: 'assay labels export "
+        "--labeller, give that again. To score by the existing labels: 'assay labels export "
         "FOLDER -o FOLDER/all.jsonl', then 'assay evaluate FOLDER --labeller recorded:all.jsonl'. "
-        "To have them given anew: 'assay evaluate FOLDER'. To have scores without labels, move "
+        "To ask again: 'assay evaluate FOLDER'. To have scores without labels, move "
         "out/ away."
     )
 

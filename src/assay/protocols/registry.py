@@ -62,7 +62,7 @@ def find_protocol(name: str) -> Any:
     missing = [part for part in ("tasks", "load", "steps", "score") if not hasattr(protocol, part)]
     if missing:
         raise SettingsError(
-            f"'{name}' is no protocol: it lacks {', '.join(missing)}. Derive from "
+            f"'{name}' is not a protocol: it lacks {', '.join(missing)}. Derive from "
             "assay.protocols.base.Protocol and name an instance."
         )
     return protocol

@@ -117,7 +117,7 @@ def relevance_gaps(check: RelevanceCheck | None) -> Iterator[Gap]:
     """The labels that the check lacks, if there is one."""
     if check is not None and (n := check.missing):
         what = f"{noun(n, 'passage')} judged on {noun(n, 'its', 'their')} own without a label"
-        yield Gap(n, what, "The check of the derived grades is without them.")
+        yield Gap(n, what, "The check of the derived grades leaves them out.")
 
 
 def relevance_part(check: RelevanceCheck) -> Part:
@@ -138,7 +138,7 @@ def relevance_part(check: RelevanceCheck) -> Part:
         "Relevant passages that earned no grade",
         ("topic", "passage", "text"),
         [(one.question, str(one.key), one.text) for one in check.missed],
-        note="relevance.csv holds all.",
+        note="relevance.csv lists all of them.",
         texts=frozenset(("text",)),
         most=200,
         folded=True,

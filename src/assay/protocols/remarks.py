@@ -56,7 +56,7 @@ def used_elsewhere(label: Label | None, here: Place, where: WhereUsed) -> str:
     others = [place for place in where.of(label.unit) if place != here]
     named = ", ".join(one_line(str(place)) for place in others[:_PLACES])
     more = f" and {len(others) - _PLACES} more" if len(others) > _PLACES else ""
-    return f"Equal, so one label with {named}{more}." if others else ""
+    return f"The same as {named}{more}, so they share one label." if others else ""
 
 
 # -- how sure an embedded model was ---------------------------------------------------------------

@@ -20,7 +20,7 @@ from assay.protocols.ranked import Ranked
 from assay.protocols.sides import PeopleBeside
 
 RETRY = (
-    "--retry-failed asks again, which helps where a reply was unusable. Texts that a judge does "
+    "--retry-failed asks again, which helps if a reply was unusable. Texts that a judge does "
     "not read need people or another labeller."
 )
 """What helps with failed labels, apart from people's labels."""

@@ -33,11 +33,11 @@ def read_settings(file: Path) -> dict[str, Any]:
             line = text.count("\n", 0, deep.start()) + 1
             raise SettingsError(
                 f"{file}:{line}: a name has more than 50 parts: {deep.group()[:40]}… "
-                "Entries of tables in tables that deep mean nothing here; remove it."
+                "No settings are nested that deep; remove it."
             )
         raw = tomllib.loads(text)
     except RecursionError:
-        raise SettingsError(f"{file}: lists or tables nest too deeply.") from None
+        raise SettingsError(f"{file}: lists or tables are nested too deeply.") from None
     except UnicodeDecodeError:
         raise SettingsError(f"{file}: the file is not UTF-8. Save it as UTF-8.") from None
     except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
@@ -45,8 +45,8 @@ def read_settings(file: Path) -> dict[str, Any]:
     for name, number in _too_large(raw):
         # A hexadecimal number may be of any length, and Python writes none of more than 4,300
         # digits.
-        shown = number if abs(number) < 1 << 99 else "what stands there"
-        raise SettingsError(f"{file}: {name}: {shown} is no number of 64 bits.")
+        shown = number if abs(number) < 1 << 99 else "the value"
+        raise SettingsError(f"{file}: {name}: {shown} is not a 64-bit number.")
     return raw
 
 
@@ -86,7 +86,7 @@ def no_entry(name: str, known: Collection[str], inside: Sequence[str] = ()) -> s
     the one of that name in the tables ``inside``."""
     near = difflib.get_close_matches(name[:50], known, n=1)
     if inside:
-        return f"no such entry here; it stands in [{'] or ['.join(inside)}]"
+        return f"no such entry here; it belongs in [{'] or ['.join(inside)}]"
     if near:
         return f"no such entry; did you mean {near[0]}?"
     return f"no such entry; there are {', '.join(sorted(known))}" if known else "no such entry"

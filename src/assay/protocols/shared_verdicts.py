@@ -62,17 +62,18 @@ class SharedVerdicts:
         """One sentence for each thing noticed."""
         for (task, source), labels in self.told.items():
             yield (
-                f"{task}: {len(labels)} labels are what was said under {source.task.name}, which "
-                "asks the same."
+                f"{task}: {len(labels)} labels were given under {source.task.name}, which asks the "
+                "same."
             )
         for (task, source), units in self.asked.items():
             yield (
-                f"{task}: {len(units)} units were asked although {source.task.name} had been: "
+                f"{task}: {len(units)} units were asked about, as labels of {source.task.name} do "
+                "not settle them: "
                 f"{source.leaves_open}."
             )
         for (task, source), units in self.excluded.items():
             yield (
-                f"{task}: {len(units)} labels of a machine do not count, as a person said "
+                f"{task}: {len(units)} labels of a machine do not count, because a person said "
                 f"otherwise under {source.task.name}; {source.leaves_open}. Have a person label "
                 f"these units under {task}."
             )

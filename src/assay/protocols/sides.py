@@ -223,8 +223,8 @@ def _sides_part(sides: Sides) -> Part:
             title = f"{pair.measure}: {pair.first} against {pair.second}"
             items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
     note = (
-        "By the rules of the leaderboards: what lacks labels in a setting is a range. Correlations "
-        "and plots are over the topics without such ranges in the two. τ over runs is what a "
-        "leaderboard keeps; over all pairs, what single answers do."
+        "As on the leaderboards, a score that lacks labels in a setting is a range. Correlations "
+        "and plots cover the topics without such ranges in the two settings. τ over runs shows how "
+        "well a leaderboard’s order is kept; τ over all pairs, that of single answers."
     )
     return Part(f"{sides.title}: people and the machine side by side", note, tuple(items))

@@ -58,13 +58,13 @@ def read_bins(texts: Sequence[str]) -> tuple[Bin, ...]:
 def _bin(text: str) -> Bin:
     match = _FORM.fullmatch(text)
     if match is None or (match["open"] and match["high"]):
-        raise ValueError(f"{text!r} is no bin; {_CURE}")
+        raise ValueError(f"{text!r} is not a bin; {_CURE}")
     low = int(match["low"])
     if match["open"]:
         return Bin(None, low) if match["open"] in ("<=", "≤") else Bin(low, None)
     high = low if match["high"] is None else int(match["high"])
     if high < low:
-        raise ValueError(f"{text!r} is no bin; {_CURE}")
+        raise ValueError(f"{text!r} is not a bin; {_CURE}")
     return Bin(low, high)
 
 

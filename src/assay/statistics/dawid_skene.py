@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
 from assay.measures.settings import whole_number
-from assay.model.wording import counted
+from assay.model.wording import counted, noun
 
 NO_LABEL = -1
 """Marks a unit that a person did not label."""
@@ -81,8 +81,8 @@ def dawid_skene(
     shared, sharing = int(several.sum()), int(labelled[several].any(axis=0).sum())
     if shared < _LEAST_SHARED:
         raise ValueError(
-            f"labels by two people or more are there of {counted(shared, 'unit')}, and "
-            f"{_LEAST_SHARED} are the least"
+            f"{counted(shared, 'unit')} {noun(shared, 'has', 'have')} labels by two or more "
+            f"people; at least {_LEAST_SHARED} are needed"
         )
     # Units × people × categories: 1 for the label that the person gave.
     votes = (checked[:, :, None] == np.arange(categories)).astype(np.float64)

@@ -266,4 +266,4 @@ def fit(
                 break
             size[worse] /= 2
         r, s, loss = tried_r, tried_s, tried_loss
-    raise ArithmeticError("the ratings do not settle")
+    raise ArithmeticError("the ratings do not converge")

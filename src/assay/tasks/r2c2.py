@@ -168,7 +168,7 @@ class EveryAnswerVerdict(Verdict):
         found = read(said)
         whole = said.get("correct") if isinstance(said, dict) else None
         if isinstance(whole, bool) and whole is not found.correct:
-            raise ValueError("'correct' says otherwise than 'required': leave it out")
+            raise ValueError("'correct' contradicts 'required': leave it out")
         return found
 
 

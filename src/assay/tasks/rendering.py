@@ -105,8 +105,8 @@ def check_overrides(prompts: Path, more: Iterable[str] | None = None) -> None:
         if meant or more is None:
             cure = f"Did you mean {' or '.join(meant)}?" if meant else "Rename or remove it."
             raise SettingsError(
-                f"{found[name]}: there is no prompt template of this name, so that the file would "
-                f"not be used. {cure}"
+                f"{found[name]}: there is no prompt template of this name, so the file would not "
+                f"be used. {cure}"
             )
 
 

@@ -72,7 +72,7 @@ SOURCES: Mapping[str, tuple[Source, ...]] = {
             ENTAILMENT,
             lambda content: {"passage": content["passage"], "nugget": content["sentence"]},
             lambda entailment: {"support": "full"} if entailment["entailed"] else None,
-            "NO does not tell partial support from none",
+            "NO does not distinguish partial support from none",
             lambda entailment, own: not entailment["entailed"] and own["support"] == "full",
         ),
     ),

@@ -46,8 +46,8 @@ def refusal(task: AnyTask, rule: Rule) -> str | None:
         nominal = isinstance(kind, type) and issubclass(kind, str) and name != _REASON
         if nominal and rule in _NEED_ORDER and name not in task.orders:
             return (
-                f"The values of '{name}' ({task.name}) have no order, so that rule = "
-                f'"{rule.value}" means nothing; use "majority" or "weighted".'
+                f"The values of '{name}' ({task.name}) have no order, so rule = "
+                f'"{rule.value}" has no meaning; use "majority" or "weighted".'
             )
     return None
 

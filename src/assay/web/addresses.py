@@ -54,7 +54,9 @@ def public_address(url: str) -> tuple[str, str]:
         host = _in_address((parts.hostname or "").encode("idna").decode())
     more = parts.path.removeprefix("/") + parts.query + parts.fragment + (parts.username or "")
     if not host or more or parts.scheme not in _PORTS:
-        told = f"--url {url!r}: write the address of a server alone, as https://label.example.org."
+        told = (
+            f"--url {url!r}: give only the address of a server, such as https://label.example.org."
+        )
         raise SettingsError(told)
     name = host if port in (None, _PORTS[parts.scheme]) else f"{host}:{port}"
     return f"{parts.scheme}://{name}", name

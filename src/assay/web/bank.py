@@ -55,7 +55,7 @@ async def change(request: web.Request) -> Any:
     if not who.organises:
         raise Refused("Only organisers edit the bank.", 403)
     if "exam" not in bench.opened.parts or said.get("action") not in tuple(EDITS):
-        raise Refused("There is no such thing to do.", 404)
+        raise Refused("There is no such action.", 404)
     return await bench.edited_bank(_wanted(said, bench.opened.folder.path), f"human:{who.name}")
 
 
@@ -64,7 +64,7 @@ def _wanted(said: Mapping[str, Any], folder: Path) -> WantedEdit:
     action, text = said["action"], " ".join(str(said.get("text", "")).split())
     query, weight = str(said.get("query", "")), said.get("weight")
     if action in ("reword", "add") and not text:
-        raise Refused("The question has no words.", 422)
+        raise Refused("The question is empty.", 422)
     if action == "weigh" and (type(weight) not in (int, float) or not 0 <= (weight or 0) < 1e6):
         raise Refused("A weight is a number from 0 to a million.", 422)
     if action != "add":
@@ -86,13 +86,13 @@ def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:
             old = span(*then.get((run, name), (None, None)))
             found.setdefault(name, []).append(f"{run} {old} → {span(*ends)}")
     if not found:
-        return "No score moves."
+        return "No score changes."
     lines = [
         f"{name}: {'; '.join(some[:_MOST_MOVED])}"
         + (f" and {len(some) - _MOST_MOVED} more" if len(some) > _MOST_MOVED else "")
         for name, some in found.items()
     ]
-    missing = f" {counted(after.missing, 'label')} missing now." if after.missing else ""
+    missing = f" Missing now: {counted(after.missing, 'label')}." if after.missing else ""
     return ". ".join(lines) + f".{missing}"
 
 

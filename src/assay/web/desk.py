@@ -56,13 +56,13 @@ MOST_CHANGES = 50
 """Labels of one person on one unit: each stays, and all are read where the unit is."""
 
 QUEUES: Mapping[str, str] = {
-    "drawn": "What was drawn at random",
-    "open": "All that is open, topic by topic",
+    "drawn": "Units drawn at random",
+    "open": "All open units, topic by topic",
     "failed": "Where the machine's reply was unusable",
     "uncertain": "Where the machine was least certain",
-    "widest": "Where scores hang on labels that are missing",
-    "flagged": "What somebody flagged",
-    "skipped": "What I skipped",
+    "widest": "Where scores depend on missing labels",
+    "flagged": "Flagged units",
+    "skipped": "Units you skipped",
     "disagreements": "Where people disagree",
 }
 """The queues, in the order of their pages."""
@@ -309,11 +309,13 @@ class Desk:
             if comparable(own.verdict or {}) == comparable(verdict):
                 return {"uid": own.uid, "again": True}  # the reply to the first got lost
             raise Refused(
-                "You have labelled this in another tab or on another device already; that label "
-                "stands."
+                "You have already labelled this unit in another tab or on another device; that "
+                "label stands."
             )
         if len(before) >= MOST_CHANGES:
-            raise Refused(f"You have labelled this {MOST_CHANGES} times; the last label stands.")
+            raise Refused(
+                f"You have labelled this unit {MOST_CHANGES} times; the last label stands."
+            )
         mode = str(said.get("mode") or self.ui.mode)
         settles = []
         if mode == ADJUDICATION:
@@ -321,9 +323,11 @@ class Desk:
                 raise Refused("Disagreements are settled by adjudicators.", 403)
             settles = [one.uid for one in self._others(row) if one.uid in uids_in(said)]
         elif mode != self.ui.mode:
-            raise Refused("The folder's mode was changed; load the page again.", 422)
+            raise Refused("The folder's mode has changed; reload the page.", 422)
         elif own is not None and mode_of(own) == ADJUDICATION:
-            raise Refused("You settled this one: load the page again to settle it otherwise.", 422)
+            raise Refused(
+                "You have settled this unit; reload the page to settle it differently.", 422
+            )
         shown = self._shown(row, mode)
         if shown is not None and shown.uid not in uids_in(said):
             shown = None  # it came after the screen
@@ -351,11 +355,12 @@ class Desk:
         uid = self._add(label)
         told = ""
         if seen:
-            told = (
-                "You had seen what was said of this one: it is kept as a label that leans to that."
-            )
+            told = "You had seen labels of this unit, so yours does not count as given blind."
         elif own is None and row.labelled >= row.passes and mode != ADJUDICATION:
-            told = "Somebody else labelled this one meanwhile; yours is kept as a second opinion."
+            told = (
+                "Somebody else has labelled this unit in the meantime; yours is kept as a second "
+                "opinion."
+            )
         return {"uid": uid, "again": False, "told": told}
 
     def see(self, person: Person, units: Iterable[int]) -> None:
@@ -384,7 +389,7 @@ class Desk:
         ledger."""
         gold = [one for one in self._current(row) if one.labeller.name == self.ui.gold]
         if not gold:
-            raise Refused(f"There is no label of {self.ui.gold} to learn from.")
+            raise Refused(f"There is no label by {self.ui.gold} to learn from.")
         right = comparable(gold[-1].verdict or {}) == comparable(verdict)
         self.state.set_aside(row.id, person.id, "trained", "right" if right else "wrong")
         self.see(person, [row.id])
@@ -393,10 +398,12 @@ class Desk:
     def set_aside(self, person: Person, number: int, kind: str, text: str) -> None:
         """Skip, flag or note a unit, or put it off where it is to be settled."""
         if kind not in {"skip", "flag", "note"} and not (kind == "later" and person.adjudicates):
-            raise Refused("There is no such thing to say of a unit.", 404)
+            raise Refused("There is no such remark about a unit.", 404)
         row = self.row(number)
         if kind == "skip" and self._own(person, row):
-            raise Refused("You labelled this one, and that stands: say otherwise, or flag it.")
+            raise Refused(
+                "You have labelled this unit, and the label stands: change it, or flag the unit."
+            )
         self.state.set_aside(row.id, person.id, kind, text_in(text))
 
     def row(self, number: int) -> UnitRow:

@@ -274,5 +274,5 @@ def _plain(value: Any) -> Any:
 
 
 def _in_words(name: str) -> str:
-    words = name.replace("_", " ").strip()
+    words = name.replace("_", " ").replace("dont ", "don’t ").strip()
     return words[:1].upper() + words[1:]

@@ -146,17 +146,17 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
         )  # fmt: skip
         if short:
             why = {
-                one: f" ({'let in no more' if one in known else 'not invited'})"
+                one: f" ({'access revoked' if one in known else 'not invited'})"
                 for one in counts if one not in coming
             }  # fmt: skip
             why |= {one: " (left out by the policy)" for one in named if one not in counts}
             who = and_list([f"{one}{why.get(one, '')}" for one in named]) or "nobody"
             if (task, number) in passed:
-                who += ", who are not asked what they skipped or practised on"
+                who += ", who are not asked about units that they skipped or practised on"
             topics_of = found.setdefault((who, passes), {})
             topics_of[topic] = topics_of.get(topic, 0) + short
     told = [
-        f"As things are nobody will give {counted(sum(each.values()), 'label')} of "
+        f"As things stand, nobody will give {counted(sum(each.values()), 'label')} of "
         f"{and_list(list(each))}: {'one person is' if passes == 1 else f'{passes} people are'} to "
         "label each unit, and "
         f"{'[ui.topics] gives them to' if given.keys() & each else 'there is'} {who}."
@@ -166,7 +166,7 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
     strange = [one for one in given if one not in there]
     if strange:
         told.append(
-            f"[ui.topics]: nothing is asked of {and_list(strange)} (yet, or the name is another). "
+            f"[ui.topics]: nothing is asked of {and_list(strange)} (yet, or the name is misspelt). "
             f"There are: {joined(sorted(there), 10)}."
         )
     return told

@@ -30,7 +30,7 @@ def waits(desk: Desk, person: Person, task: str, queue: str, state: WorkbenchSta
     told = []
     if held:
         told.append(
-            f"Other people have {counted(held, 'unit')} before them. What they leave comes "
+            f"Other people have {counted(held, 'unit')} open. Units that they leave become "
             f"free within {desk.ui.reserve_minutes:g} minutes."
         )
     if later:

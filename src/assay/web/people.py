@@ -54,8 +54,8 @@ class Database:
         programs = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
         for what, name in self.db.execute(programs):
             raise LedgerError(
-                f"{self.path}: holds a {what} ({printable(name)}), and so was not made by Assay. "
-                "Move the file away: invitations, skips, flags and notes are lost with it, and no "
+                f"{self.path}: holds a {what} ({printable(name)}), so it was not made by Assay. "
+                "Move the file away: invitations, skips, flags and notes are lost with it, but no "
                 "label."
             )
 
@@ -207,8 +207,8 @@ class People(Database):
         number, name, role = row
         if role not in set(Role):
             raise LedgerError(
-                f"{self.path}: {name} has no role that there is ({role}). Move the file away: "
-                "invitations, skips, flags and notes are lost with it, and no label."
+                f"{self.path}: {name} has an unknown role ({role}). Move the file away: "
+                "invitations, skips, flags and notes are lost with it, but no label."
             )
         return Person(number, name, Role(role))
 

@@ -56,7 +56,7 @@ def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = 
     """How wide those ranges would be that are open ``now``, after :data:`MORE` labels. Between two
     outcomes it ends where it is ``stopped``."""
     if now.seconds > _SECONDS:
-        return Prospects(why=f"to score the folder once takes {now.seconds:.0f} seconds")
+        return Prospects(why=f"scoring the folder once takes {now.seconds:.0f} seconds")
     measure, runs = now.open_ranges()
     try:
         if not runs:

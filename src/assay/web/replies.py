@@ -86,14 +86,14 @@ def numbers_in(text: str) -> list[int]:
 async def body_of(request: web.Request) -> dict[str, Any]:
     """The object that a request brings. Raises Refused."""
     if request.content_type != "application/json":
-        raise Refused("JSON is wanted.", 415)
+        raise Refused("Send JSON.", 415)
     try:
         async with asyncio.timeout(_SLOWEST):
             found = orjson.loads(await request.read())
     except (TimeoutError, ConnectionError) as error:  # a laptop was closed, or the network is gone
         raise Refused("The request took too long, or broke off.", 408) from error
     except orjson.JSONDecodeError as error:
-        raise Refused("That is no JSON.", 400) from error
+        raise Refused("That is not JSON.", 400) from error
     if not isinstance(found, dict):
-        raise Refused("An object is wanted.", 400)
+        raise Refused("Send a JSON object.", 400)
     return found

@@ -31,7 +31,7 @@ _AT_ONCE = 1.0
 _TOP = '<header class="top">'
 """What the pages of reports begin with."""
 
-_NOT_MADE = "The report could not be made; the terminal of the workbench says why."
+_NOT_MADE = "The report could not be made; see the terminal of the workbench for the reason."
 
 _KIND = "report"
 """Of its folder."""
@@ -205,8 +205,8 @@ async def report_page(request: web.Request) -> web.StreamResponse:
     age = await live.age(path)
     text = await asyncio.to_thread(path.read_text, encoding="utf-8")
     if age is not None:
-        why = f"Labels came since this page was made, {duration_text(age)} ago."
-        link = f'<p class="alert"><a href="/report">{why} Open the report as they stand.</a></p>'
+        why = f"Labels have arrived since this page was made, {duration_text(age)} ago."
+        link = f'<p class="alert"><a href="/report">{why} Open a report with them.</a></p>'
         text = text.replace(_TOP, f"{_TOP}\n{link}", 1)
     said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     policy = f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"

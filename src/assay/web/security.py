@@ -98,7 +98,7 @@ def guard(hosts: Collection[str], session: Session, secure: bool = False) -> Mid
             reply = await _let_in(request, handler)
         except Exception:  # noqa: BLE001 (the terminal has it)
             traceback.print_exc()
-            told = "Something went wrong; the terminal of the workbench says what."
+            told = "Something went wrong; see the terminal of the workbench for details."
             reply = _no(request, 500, told)
         reply.headers.setdefault("Content-Security-Policy", policy(request[NONCE]))
         reply.headers["X-Content-Type-Options"] = "nosniff"
@@ -112,7 +112,7 @@ def guard(hosts: Collection[str], session: Session, secure: bool = False) -> Mid
 
     async def _let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.headers.get(hdrs.HOST, "").casefold() not in hosts:
-            why = "This server goes by another name (assay ui --url gives it one more)."
+            why = "This server has a different name (give it another with assay ui --url)."
             return _no(request, 403, why)
         request[COOKIE] = cookie_of(request, secure)
         free = request.path.startswith(_FREE) and request.method == hdrs.METH_GET
@@ -127,16 +127,16 @@ def guard(hosts: Collection[str], session: Session, secure: bool = False) -> Mid
         if free:
             return await _handled(request, handler)
         if found is None:
-            return _no(request, 401, "Open the link that you were given (or ask for a new one).")
+            return _no(request, 401, "Open the link that you were given, or ask for a new one.")
         request[PERSON], request[TOKEN] = found
         if not allowance.has(request[PERSON]):
-            return _no(request, 429, "That is more than a person asks for. Wait a moment.")
+            return _no(request, 429, "Too many requests. Wait a moment.")
         if request.method not in _READS:
             given = request.headers.get(CSRF, "")
             if not secrets.compare_digest(
                 given.encode("utf-8", "replace"), request[TOKEN].encode()
             ):
-                return _no(request, 403, "The page is of another session; load it again.")
+                return _no(request, 403, "This page belongs to another session; reload it.")
         return await _handled(request, handler)
 
     return guarded
@@ -178,6 +178,6 @@ def _no(request: web.Request, status: int, why: str) -> web.Response:
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Assay</title>'
         '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
         f'<link rel="stylesheet" href="/static/bench.css"><main><h1>{html.escape(why)}</h1>'
-        '<p><a href="/">To the workbench</a></p></main></html>'
+        '<p><a href="/">Go to the workbench</a></p></main></html>'
     )
     return web.Response(text=page, content_type="text/html", status=status)

@@ -155,7 +155,7 @@ class Bench:
             try:
                 await asyncio.to_thread(self.desk.ledger.flush)
             except OSError as error:
-                print(f"A power cut would lose the last labels: {error}", file=sys.stderr)
+                print(f"A power cut could lose the latest labels: {error}", file=sys.stderr)
             if self._moving is None or self._moving.done():
                 self._moving = asyncio.create_task(self._move_soon())
 
@@ -285,7 +285,10 @@ class Bench:
             self._move_logs()
         except AssayError as error:
             self.desk.stale = True
-            print(f"Units that labels have opened were not taken up: {error}", file=sys.stderr)
+            print(
+                f"Units that became open through labels could not be added: {error}",
+                file=sys.stderr,
+            )
 
     def link(self, name: str, role: Role | None) -> tuple[Person, str]:
         """A person, who is what they were before where ``role`` is None, and a link that lets them
@@ -307,15 +310,16 @@ class Bench:
             named(f"human:{name}")
         except SettingsError as error:
             told = (
-                f"{name!r} names no person. Every character must be seen, spaces be ordinary ones."
+                f"{name!r} is not a name. Give a name of visible characters and ordinary spaces "
+                "only."
             )
             raise SettingsError(told) from error
         state = self.desk.state
         other = spelt_alike(name, (one.name for one in state.people()))
         if other is not None:
             raise SettingsError(
-                f"There is {other} already, and people would take {name} for the same. Write "
-                f"{other} (--as, --invite); give somebody else another name."
+                f"There is already {other}, and people could mistake {name} for the same person. "
+                f"Write {other} (--as, --invite), or give somebody else a different name."
             )
         person = state.person(name, role)
         self.desk.leave_out()
@@ -326,8 +330,8 @@ class Bench:
 def opened_bench(opened: Opened) -> Iterator[Bench]:
     """A folder's workbench, which this process alone has. Raises LedgerError where another has."""
     folder = opened.folder.path
-    cure = "Its page People makes links for whoever comes later; or stop it, and run again."
-    what = f"{folder}: the workbench is open by another process"
+    cure = "Make links on its page People, or stop it and run the command again."
+    what = f"{folder}: another process has the workbench open"
     with claim(folder / _CLAIM, what, cure=cure):
         bench = Bench(opened)
         bench.start()

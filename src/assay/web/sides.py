@@ -59,5 +59,5 @@ class Sides:
         """Somebody else's label; of what speaks of the other order that is said."""
         reason = reason_of(label)
         if reason and self.task.sides is not None and bool(is_turned(label)) != self.turned:
-            reason += " (said with both sides the other way round)"
+            reason += " (labelled with the two sides swapped)"
         return {"uid": label.uid, "verdict": self.verdict(label.verdict), "reason": reason}

@@ -91,7 +91,7 @@ def in_brief(verdict: Mapping[str, Any]) -> str:
             values.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
 
     take(without_reasons(verdict))
-    return " · ".join(values)[:80]
+    return " · ".join(filter(None, values))[:80]
 
 
 def beginning(task: AnyTask, content: Mapping[str, Any], most: int = 90) -> str:

@@ -49,7 +49,9 @@ def routes() -> list[web.RouteDef]:
 def _for_adjudicators(handler: Handler) -> Handler:
     async def let_in(request: web.Request) -> web.StreamResponse:
         if not request[PERSON].adjudicates:
-            raise web.HTTPForbidden(text="These pages show what others said: adjudicators only.")
+            raise web.HTTPForbidden(
+                text="These pages show other people's labels and are for adjudicators only."
+            )
         return await handler(request)
 
     return let_in
@@ -240,7 +242,7 @@ async def leave(request: web.Request) -> Any:
     """Let somebody in no more."""
     said = await body_of(request)
     if not request[PERSON].organises:
-        raise Refused("Only organisers do this.", 403)
+        raise Refused("Only organisers can do this.", 403)
     bench = bench_of(request)
     who = next(
         (one for one in await bench.do(bench.desk.state.people) if one.id == said.get("person")),
@@ -251,4 +253,4 @@ async def leave(request: web.Request) -> Any:
     if who == request[PERSON]:
         raise Refused("That is you.", 422)
     await bench.do(bench.desk.state.leave, who)
-    return {"told": f"{who.name} is let in no more; the labels stay."}
+    return {"told": f"{who.name} no longer has access; the labels remain."}

@@ -154,7 +154,7 @@ def listed_in(value: Any) -> list[Any]:
         # numpy writes no commas, and 'a' 'b' would be read as 'ab'.
         if repr(found) != value:
             raise SettingsError(
-                f"{quoted(value)} is a list in a text that nobody can take apart. Export the data "
+                f"{quoted(value)} is a list written as text that cannot be split. Export the data "
                 "set as JSON Lines or Parquet."
             )
         return list(found)

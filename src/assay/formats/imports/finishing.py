@@ -10,8 +10,8 @@ from assay.model.records import text_id
 
 _CUT = ("…", "...", "[truncated]", "<truncated>")
 _SAME_ID = (
-    "of a run and id that another record has (the last is kept; give each run a call and a file of "
-    "its own, or ids by --id-from)"
+    "with the run and id of another record (the last is kept; import each run by itself into its "
+    "own file, or take ids by --id-from)"
 )
 _LEAST_CUT = 100
 """Characters that a text has at least which an attribute limit cut."""

@@ -40,7 +40,7 @@ def read_langfuse(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> 
     every = [*traces.values(), *observations]
     if every and not any(row.get("input") or row.get("output") for row in every):
         raise SettingsError(
-            "No input and no output anywhere: the API sends them only where they are asked for "
+            "There is no input or output anywhere: the API sends them only if you ask for them "
             "(fields=core,basic,io), an export only with its io fields."
         )
     steps = [_observation(row, choices) for row in observations]

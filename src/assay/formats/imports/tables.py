@@ -108,7 +108,7 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
         one_file = is_table(path) or path.suffix.lower() == ".jsonl"
         if one_file and choices.split is None:
             raise SettingsError(
-                f"{path}: deepeval joins contexts by a sign in CSV and JSON Lines. Say which: "
+                f"{path}: deepeval joins contexts with a separator in CSV and JSON Lines. Name it: "
                 '--split "|".'
             )
     rows = [one for row in _objects(files, found) for one in _cases(row)]

@@ -28,7 +28,7 @@ _MARKS = {
 _FILTERS = (
     *((kind, one.word) for kind, one in _OUTCOMES.items() if kind not in ("missing", "failed")),
     ("missing", "without a label"), ("failed", "label failed"), ("mixed", "runs disagree"),
-    ("bogus", "some nugget bogus"), ("overruled", "overruled by a person"),
+    ("bogus", "a nugget is bogus"), ("overruled", "overruled by a person"),
 )  # fmt: skip
 
 
@@ -37,9 +37,9 @@ def question_part(found: AnswerFindings, order: Sequence[str], where: WhereUsed)
     cards = tuple(_card(found, question, order, where) for question in found.questions)
     note = (
         "✓ right, ✗ wrong, – declined, ∅ left out, ? no label yet, ! label failed; the number is "
-        "the confidence. Open a question for its answers, nuggets, passages and the labellers’ "
-        "reasons. Nuggets: R relevant, N nonrelevant, B bogus. On paper, closed questions stay in "
-        "one line."
+        "the confidence. Open a question to see its answers, nuggets, passages and the labellers’ "
+        "reasons. Nuggets: R relevant, N nonrelevant, B bogus. When printed, each closed question "
+        "takes one line."
     )
     whole = "The answers and labels of every question are in marked/ and labels.jsonl."
     return Part("Questions", note, (Cards(tuple(order), cards, _FILTERS, "question", whole),))
@@ -121,15 +121,15 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
     said += _required(result)
     if result.state is LabelState.WAITING:
         said.append(
-            "No machine is asked of this answer until it is known of the nuggets whose labels "
-            "failed whether they are entailed."
+            "The labels of some nuggets failed. No machine judges this answer until it is known "
+            "whether those nuggets are entailed."
         )
     elif not given:
-        said.append("No label has been given to this answer yet.")
+        said.append("This answer has no label yet.")
     if result.state is LabelState.CARRIED:
         said.append(
-            "Carried over: the label was given beside other entailed nuggets, before a person "
-            "changed some mark."
+            "Carried over: the label was given with other entailed nuggets in view, before a "
+            "person changed a mark."
         )
     if result.act is not None and result.refused:
         by = f" ({result.act_label.labeller.name})" if result.act_label else ""
@@ -172,7 +172,7 @@ def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
         said.append(elsewhere)
     if result.helped is not None or result.help_reason:
         helped = "" if result.helped is None else "helped" if result.helped else "did not help"
-        said.append(Remark(helped and f"{helped} to find the answer", result.help_reason or ""))
+        said.append(Remark(helped and f"{helped} in finding the answer", result.help_reason or ""))
     return Quotation(
         badge,
         result.nugget.text,

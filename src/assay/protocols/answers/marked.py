@@ -116,7 +116,7 @@ def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
             if question not in after[run]:  # it does not count
                 continue
             result = after[run][question]
-            cure = "It hangs on the labels of other marks; give it the mark that it would have."
+            cure = "It depends on the labels of other marks; give it the mark that it would have."
             if result.refused and result.act_label is not None:
                 cure = (
                     f"{result.act_label.labeller.name} says that the answer declines to answer; "
@@ -126,13 +126,13 @@ def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
             for nugget in answer.nuggets:
                 if (mark := marks.get(nugget.num)) is not nugget.mark:
                     why = (
-                        f"The mark of nugget {nugget.num} cannot be set so: it would come out as "
-                        f"{mark or _NONE}, not as {nugget.mark or _NONE}."
+                        f"Nugget {nugget.num} cannot be marked {nugget.mark or _NONE}: it would "
+                        f"come out as {mark or _NONE}."
                     )
                     faults.append(Fault(str(path), nugget.line, question, why, cure))
             wanted = rulings.get((run, question))
             if wanted is not None and result.correct is not wanted:
-                why = f"The answer cannot be made {'right' if wanted else 'wrong'} so."
+                why = f"This does not make the answer {'right' if wanted else 'wrong'}."
                 faults.append(Fault(str(path), answer.line, question, why, cure))
     return faults
 
@@ -169,7 +169,7 @@ class _Edited:
         if run not in own.runs:
             self._fault(
                 path, 0, None, f"There is no answer run {quoted(run)} in the evaluation.",
-                "A marked run keeps the run's name, and labels are imported as JSON Lines. Runs: "
+                "A marked run keeps the name of its run; import labels as JSON Lines. Runs: "
                 f"{joined(own.runs, 10)}.",
             )  # fmt: skip
             return
@@ -242,7 +242,8 @@ class _Edited:
             if edited:
                 self._fault(
                     path, answer.line, question,
-                    "The question asks for several answers; marks do not say which are missing.",
+                    "The question asks for several answers, and marks do not say which of them are "
+                    "missing.",
                     "Label it in 'assay ui', or import labels of r2c2.every_answer.",
                 )  # fmt: skip
             return
@@ -304,8 +305,8 @@ def _contradictions(every: Sequence[_Spoken]) -> Iterator[Fault]:
             printable(str(one.path)),
             one.line,
             one.place.topic,
-            f"{why} those of {other.place} ({other.path.name}:{other.line}), which is marked "
-            "otherwise; what is equal has one label.",
+            f"{why} the same as at {other.place} ({other.path.name}:{other.line}), which is marked "
+            "differently; equal items share one label.",
             f"{cure}.",
         )
 
@@ -322,21 +323,21 @@ def _wrong(
     says of the answer outright, ``correct`` what it comes to."""
     num, mark = nugget.num, nugget.mark
     if mark is None and known.mark is not None:
-        why = f"The mark {known.mark} of nugget {num} was taken off."
-        return why, "Write B, R or N: labels are never taken back."
+        why = f"The mark {known.mark} of nugget {num} was removed."
+        return why, "Write B, R or N: labels are never withdrawn."
     if mark is Mark.RELEVANT and ruling is False:
-        why = f"Nugget {num} is relevant (R), but the answer is said to be wrong."
+        why = f"Nugget {num} is relevant (R), but the answer is declared wrong."
         return why, f"Write N{num}, or leave out --wrong."
     if mark is Mark.NONRELEVANT and correct is None:
         why = (
             f"Nugget {num} is nonrelevant (N), but nothing says whether the answer is right: "
             "it has no label."
         )
-        return why, f"Say it, with --correct {name} or --wrong {name}."
+        return why, f"Say which, with --correct {name} or --wrong {name}."
     if mark is None and known.entailment is None and edited and correct is not None:
         why = (
             f"Nugget {num} has no mark, and no label says whether it is bogus; the answer is "
-            "judged beside all nuggets that are not."
+            "judged together with all nuggets that are not bogus."
         )
         return why, "Mark it too, or run 'assay judge' first."
     return None

@@ -204,7 +204,7 @@ class RunNotes:
         return "; ".join(self.counts()) + (f" ({acts})" if acts else "")
 
 
-_RANGE = "What hangs on them is a range, from the worst to the best that it can be."
+_RANGE = "Scores that depend on them are ranges, from the worst to the best possible."
 
 
 def _helps(answers: int) -> str:
@@ -213,9 +213,9 @@ def _helps(answers: int) -> str:
         return ""
     it = noun(answers, "it", "them")
     return (
-        f" But of {counted(answers, 'answer')} no label is missing: a person called {it} right and "
-        f"left open which nuggets helped, which the machine that called {it} wrong was not asked. "
-        "People say it in “assay ui”."
+        f" But {counted(answers, 'answer')} {noun(answers, 'lacks', 'lack')} no label. A person "
+        f"called {it} right without saying which nuggets helped, and the machine, which called "
+        f"{it} wrong, was not asked that. People can add it in “assay ui”."
     )
 
 
@@ -230,15 +230,15 @@ def answer_gaps(
         (
             [one.missing_answers for one in every],
             "answer has no label yet", "answers have no label yet",
-            f"{_RANGE} “assay judge” asks for the labels that are missing.", True,
+            f"{_RANGE} “assay judge” asks for the missing labels.", True,
         ),
         (
             [one.waiting_answers for one in every],
             f"answer waits for labels of nuggets, of which {failed_nuggets:,} failed",
             f"answers wait for labels of nuggets, of which {failed_nuggets:,} failed",
             (
-                "No machine is asked of an answer until it is known which of its nuggets are "
-                f"entailed. {_RANGE} People label what failed in “assay ui”, also such answers. "
+                "No machine judges an answer until it is known which of its nuggets are entailed. "
+                f"{_RANGE} In “assay ui”, people can label what failed, and such answers too. "
                 f"{RETRY}"
             ),
             True,
@@ -250,21 +250,21 @@ def answer_gaps(
         ),
         (
             [one.unmarked_nuggets for one in every],
-            "nugget has no mark: its label or its answer’s is missing or failed",
-            "nuggets have no mark: their labels or their answers’ are missing or failed",
+            "nugget has no mark: its own label or its answer’s is missing or failed",
+            "nuggets have no mark: their own labels or their answers’ are missing or failed",
             f"Nugget precision and the scores of passage runs are ranges.{helps}", True,
         ),
         (
             [one.carried_answers for one in every],
             "answer label is carried over", "answer labels are carried over",
-            "Given before a person changed the mark of some nugget of the answer.", False,
+            "Given before a person changed the mark of one of the answer’s nuggets.", False,
         ),
         (
             [len(one.left_out) for one in every],
             "question was left out by a run", "questions were left out by runs",
             (
-                "Counted as wrong with an unknown confidence: HMR, R_O, R_U and the calibration "
-                "measures are ranges, from the worst answer there could have been to confidence 0."
+                "Counted as wrong with an unknown confidence, so HMR, R_O, R_U and the calibration "
+                "measures are ranges, from the worst possible answer to confidence 0."
             ),
             False,
         ),

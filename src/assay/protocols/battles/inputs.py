@@ -60,7 +60,7 @@ class BattleSettings(CommonSettings):
         if len(self.sampled) > 1:
             raise ValueError(f"choose one of {', '.join(self.sampled)}")
         if self.theta is not None and self.model != "rao-kupper":
-            raise ValueError("theta is a setting of the model rao-kupper alone")
+            raise ValueError("only the model rao-kupper has the setting theta")
         return self
 
     @property
@@ -177,7 +177,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
         for path, line, run, topic, text in every:
             _, own = runs.setdefault(run, (path, {}))
             if topic in own:
-                why = f"Run '{run}' answers this topic a second time in these files."
+                why = f"These files hold a second answer of run '{run}' to this topic."
                 reading.add_fault(path, why, "Keep one answer.", line=line, topic=topic)
             own[topic] = text
         for run, (path, texts) in runs.items():
@@ -216,7 +216,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     add_each(every)
     if not reading.faults and len(answers) < 2:
         reading.add_fault(
-            folder.path, "Battles need the answers of two runs.", "Name further files."
+            folder.path, "Battles need the answers of at least two runs.", "Add files."
         )
     reading.done()
     return BattleInputs(questions, answers, settings)

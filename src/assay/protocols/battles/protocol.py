@@ -54,7 +54,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
             yield Step("battles", BATTLE, lambda _: requests(inputs, inputs.sample))
         if settings.adaptive:
             for number in range(1, ROUNDS + 1):
-                title = f"battles that tell most, {number} of {ROUNDS}"
+                title = f"most informative battles, {number} of {ROUNDS}"
                 asked = partial(_adaptive, inputs, number)
                 yield Step(title, BATTLE, asked, waits=True)
         if settings.orders == "both":
@@ -66,7 +66,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
                 assumed=Assumed(
                     BATTLE,
                     lambda book: turned(inputs, _matches(inputs, book)),
-                    "every battle is judged in the other order, too",
+                    "every battle is also judged in the other order",
                 ),
                 of_people=lambda _: (),  # nobody judges the same two things twice
             )
@@ -199,9 +199,9 @@ def _command(settings: BattleSettings) -> str:
 
 def _note(settings: BattleSettings) -> str:
     orders = (
-        "Each battle is judged in both orders; it is a tie where they disagree."
+        "Each battle is judged in both orders; if the two disagree, it is a tie."
         if settings.orders == "both"
-        else "Each battle is judged in one order, drawn by a hash."
+        else "Each battle is judged in one order, which a hash chooses."
     )
     silent = (
         "A run that does not answer a topic loses its battles there."
@@ -209,7 +209,7 @@ def _note(settings: BattleSettings) -> str:
         else "Topics that a run does not answer are left out."
     )
     prior = f" Prior {settings.prior:g}." if settings.prior else ""
-    return f"{settings.model}.{prior} {orders} {silent} Battles without a verdict enter no rating."
+    return f"{settings.model}.{prior} {orders} {silent} Battles without a verdict do not count."
 
 
 def _columns(counts: BattleCounts, rated: Rated) -> dict[str, dict[str, str | int | None]]:
@@ -256,12 +256,14 @@ def _parts(counts: BattleCounts, rated: Rated, every: Sequence[Fought]) -> Itera
         names,
         names,
         [[cells[row][column] for column in order] for row in order],
-        note="The share of battles that the run of the row won against that of the column, ties "
+        note="The share of battles that the row’s run won against the column’s run; a tie counts "
         "half.",
         digits=2,
     )
     first = _first_won(every)
-    note = "" if first is None else f"The answer shown first won {first:.1%} of what was decided."
+    note = (
+        "" if first is None else f"The answer shown first won {first:.1%} of the decided judgments."
+    )
     yield Part("Battles", note, (grid,), groups=tuple(_topics(counts.topics, every)))
 
 

@@ -53,9 +53,9 @@ def leaderboard_part(found: ScoredRuns) -> tuple[Part, ...]:
             tuple(order),
             tuple(series),
             y="rescaled score",
-            note="Each leaderboard is stretched so that its best run is 1 and its worst 0; bars "
-            "are standard errors over queries, on the same scale; where grades are missing they go "
-            "from the worst that a score can be to the best. "
+            note="Each leaderboard is rescaled so that its best run is 1 and its worst 0. Bars are "
+            "standard errors over queries, on the same scale; if grades are missing, they reach "
+            "from the worst to the best possible score. "
             + ("Runs by the official score." if official else f"Runs by {measures[0]}."),
         )
     ]
@@ -127,9 +127,9 @@ def sweep_part(found: ScoredRuns) -> tuple[Part, ...]:
         "EXAM-Cover by τ",
         tuple(str(tau) for tau in taus),
         tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in swept.items()),
-        x="τ, the least grade that counts as answered",
+        x="τ, the lowest grade that counts as answered",
         y="EXAM-Cover",
-        note="Bars go from the worst that a score can be to the best, where grades are missing.",
+        note="If grades are missing, bars reach from the worst to the best possible score.",
     )
     items: list[LineChart | Table] = [cover]
     official = official_scores(found.inputs)
@@ -183,9 +183,9 @@ def agreement_part(found: ExamAgreement | None) -> tuple[Part, ...]:
     shown = "undefined" if binned.kappa is None else f"{binned.kappa:.3f}"
     note = f"Cohen’s κ with the bins paired in order: {shown}."
     if len(binned.labels) != len(binned.judgments):
-        note = "No κ: there are not as many bins of labels as of judgments."
+        note = "No κ: labels and judgments have different numbers of bins."
     if binned.outside:
-        note += f" {binned.outside:,} passages lie in no bin."
+        note += f" {binned.outside:,} passages are in no bin."
     items = (
         Table(
             "EXAM-Labels and judgments",

@@ -186,7 +186,7 @@ def _bank_of(
         return Bank({one.id: QueryBank(one.id, one.text, ()) for one in queries})
     raise SettingsError(
         f"{folder.path / 'assay.toml'}: [inputs] has no 'bank'. Write one, or make one with "
-        "'assay bank generate'; with grading = \"direct:…\" 'queries' will do."
+        "'assay bank generate'; with grading = \"direct:…\" 'queries' is enough."
     )
 
 
@@ -269,6 +269,6 @@ def _check(inputs: ExamInputs, folder: Folder, settings: ExamSettings) -> None:
         silent = [query for query, text in inputs.queries.items() if not text]
         if silent:
             raise SettingsError(
-                f"{where}: the query {silent[0]!r} has no text, which direct graders are shown. "
+                f"{where}: the query {silent[0]!r} has no text, which direct graders need. "
                 "Give query_text in the bank, or [inputs] queries."
             )

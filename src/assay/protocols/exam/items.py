@@ -74,14 +74,14 @@ def items_part(found: ScoredRuns) -> Part:
              one.overlap, one.like)
         )  # fmt: skip
     note = (
-        f"How many of {len(found.inputs.runs)} runs answer each question; discrimination is the "
-        "correlation, over runs, of answering it with the cover of the query's other questions; "
-        "overlap is the share of passages that answer both it and the question that is most like "
-        "it, among those that answer either."
+        f"The table says how many of {len(found.inputs.runs)} runs answer each question. "
+        "Discrimination is the correlation, over runs, between answering the question and covering "
+        "the query's other questions. Overlap is the share of passages that answer both the "
+        "question and the one most like it, among those that answer either."
     )
     columns = (
-        "query", "question_id", "question", "runs that answer it", "which tells nothing",
+        "query", "question_id", "question", "runs that answer it", "uninformative: why",
         "discrimination", "overlap", "most like",
     )  # fmt: skip
     table = Table("Questions", columns, rows, texts=frozenset({"question"}), most=_MOST)
-    return Part("What each question tells of the runs", note, (table,))
+    return Part("What each question tells about the runs", note, (table,))

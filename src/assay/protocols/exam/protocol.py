@@ -110,7 +110,7 @@ def _board(found: ScoredRuns) -> Board:
     silent = _silent(found)
     note = f"τ = {settings.least}: a question counts as answered from this grade on."
     if any(silent.values()):
-        counted = "count 0" if settings.silent == "zero" else "are left out of its means"
+        counted = "count as 0" if settings.silent == "zero" else "are left out of its means"
         note += f" Queries that a run leaves out {counted}."
     return Board("Runs", found.measures, note, columns={"passages": shown, "left out": silent})
 
@@ -152,15 +152,17 @@ def _gaps(found: ScoredRuns) -> Iterator[Gap]:
     yield Gap(inputs.untold, what, "Add their texts to [inputs] passages.", grave=False)
     every = (by_query for of in found.values.values() for by_query in of.values())
     count = len({query for by_query in every for query in by_query.uncertain})
-    what = f"{noun(count, 'query', 'queries')} with scores that hang on missing grades"
-    yield Gap(count, what, "Such a score is shown from the worst that it can be to the best.")
+    what = f"{noun(count, 'query', 'queries')} with scores that depend on missing grades"
+    yield Gap(
+        count, what, "Such a score is shown as a range from its worst to its best possible value."
+    )
     count = sum(
         ranking.vacant(settings.k)
         for run in (() if inputs.runs_given else inputs.runs.values())
         for query, ranking in run.items()
         if query in inputs.bank.queries
     )
-    what = f"{noun(count, 'rank')} of runs with passages that the graded file does not hold"
+    what = f"{noun(count, 'rank')} of runs with passages that the graded file lacks"
     yield Gap(count, what, "They cover nothing.", grave=False)
     count = len(inputs.bank.queries.keys() - set(found.scorer.queries))
     what = f"{noun(count, 'query', 'queries')} without active questions"

@@ -74,7 +74,7 @@ def uncovered(found: ScoredRuns) -> list[Row]:
 
 
 def misled(found: ScoredRuns) -> list[Row]:
-    """Questions that passages answer which were judged not relevant."""
+    """Questions answered by passages that were judged not relevant."""
     rows: list[Row] = []
     for sheet in found.pool.sheets.values():
         judged = _judgments(found, sheet.query)
@@ -118,7 +118,7 @@ def supervision_parts(found: ScoredRuns) -> Iterator[Part]:
     top = max([1, *(int(one.grades.values.max(initial=1)) for one in pool.sheets.values())])
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "
-        "answers.csv holds all of it."
+        "answers.csv holds all of them."
     )
     texts = {query: inputs.queries.get(query) or "" for query in found.scorer.queries}
 
@@ -133,7 +133,7 @@ def _fit(found: ScoredRuns) -> Part:
     lists = (
         ("Judged relevant, but no question is answered", UNCOVERED_COLUMNS, "text",
          uncovered(found)),
-        ("Questions that passages answer which were judged not relevant", MISLED_COLUMNS,
+        ("Questions answered by passages that were judged not relevant", MISLED_COLUMNS,
          "question", misled(found)),
     )  # fmt: skip
     by_query: dict[str, list[list[Row]]] = {}
@@ -158,13 +158,13 @@ def _fit(found: ScoredRuns) -> Part:
     ]  # fmt: skip
     unknown = _unknown(found)
     table = Table(
-        "What does not fit, by query",
+        "Mismatches by query",
         ("query", "relevant passages that answer nothing", "answers of passages not relevant"),
         counts,
-        note="What do relevant passages say that the bank does not ask for? A question that others "
-        "answer may be too broad, or the judgment wrong. uncovered.csv and misled.csv hold all."
-        + unknown,
-        empty="Nothing that is known." if unknown else "Nothing.",
+        note="Relevant passages that answer nothing may say what the bank does not ask for. If "
+        "passages that are not relevant answer a question, it may be too broad, or the judgment "
+        "wrong. uncovered.csv and misled.csv list all of them." + unknown,
+        empty="None known." if unknown else "Nothing.",
     )
     return Part("Does the bank fit the judgments?", items=(table,), groups=tuple(groups))
 

@@ -132,8 +132,8 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
         reading.add_run(ac_files, ac.run.name, ac, path, pr_runs)
         if ac.run.marked:
             reading.warnings.append(
-                f"{path.name}: the marks that it holds are not used; labels are. "
-                "To bring in a person's marks, use 'assay labels import'."
+                f"{path.name}: its marks are not used; labels are. To use a person's marks, import "
+                "them with 'assay labels import'."
             )
     counting = _counting(reading, questions or ())
     reading.done()
@@ -158,7 +158,9 @@ def _counting(reading: Reading, questions: tuple[Question, ...]) -> tuple[Questi
     wanted, known = {normal_id(one) for one in named}, {one.id for one in questions}
     for strange in sorted(wanted - known) if questions else ():
         why = f"There is no question {quoted(strange)} in the question file."
-        reading.add_fault([*reading.files][-1], why, "Use ids of the question file.", topic=strange)
+        reading.add_fault(
+            [*reading.files][-1], why, "Use the ids of the question file.", topic=strange
+        )
     return tuple(one for one in questions if one.id in wanted)
 
 

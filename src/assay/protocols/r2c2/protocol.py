@@ -74,9 +74,9 @@ def _helped(request: Request, verdict: Mapping[str, Any]) -> float:
 
 
 _ASSUMED = (
-    "Answers are judged after bogus nuggets are found; these figures take the share of entailed "
-    f"nuggets from those that are labelled, {ENTAILED_SHARE:.0%} where few are, and as many of "
-    "their labels to fail as did so far."
+    "Answers are judged after bogus nuggets are found. These figures assume the share of entailed "
+    f"nuggets among those labelled so far ({ENTAILED_SHARE:.0%} if few are), and the share of "
+    "their labels that has failed so far."
 )
 
 

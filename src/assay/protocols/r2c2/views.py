@@ -41,11 +41,11 @@ def boards(
     """The leaderboards of the answering runs, and of the passage runs if there are any."""
     declined = [f"{run}: {n}" for run, one in found.notes.items() if (n := one.declined)]
     note = (
-        "Below a run’s name: what it left out or declined, and the labels that are missing. "
-        "Attempted: without the questions that a run left out or declined."
+        "Below each run’s name is what it left out or declined, and how many labels are missing. "
+        "Attempted scores do not count the questions that a run left out or declined."
     )
     if any(judged.values()) and all(one.acts_unknown for one in judged.values()):
-        note += " Nobody labelled which answers decline, so that attempted scores are ranges."
+        note += " Nobody labelled which answers decline, so attempted scores are ranges."
     shown = ("HMR", "Accuracy")
     recall = (RECALL,) if several(found.questions) else ()
     yield Board(
@@ -73,14 +73,15 @@ def boards(
 def _passage_board(found: AnswerFindings, settings: R2C2Settings, scores: Scores) -> Board:
     own = "the run’s own passages" if settings.ideal == "own" else "the passages of all runs"
     note = (
-        "Nobody assessed these passages. The grade of a passage is the number of relevant nuggets "
-        f"that cite it, over all answering runs. The ideal list of a question is taken from {own}."
+        "These passages were not assessed directly. The grade of a passage is the number of "
+        "relevant nuggets that cite it, over all answering runs. The ideal list of a question is "
+        f"taken from {own}."
     )
     if settings.merge_identical:
         note += " Identical passages of several runs are one relevance unit."
     unsure = max((score.missing for by in scores.values() for score in by.values()), default=0)
     if unsure:
-        note += f" In {counted(unsure, 'question')} labels are missing: grades may still rise."
+        note += f" For {counted(unsure, 'question')} labels are missing; grades may still rise."
     by_question = [[key.run for key, n in of.items() if n] for of in found.grades.values()]
     each = (map(kind, by_question) for kind in (list, set))
     relevant, with_one = (Counter(chain.from_iterable(of)) for of in each)
@@ -145,7 +146,7 @@ def gaps(found: AnswerFindings) -> Iterator[Gap]:
         yield Gap(n, f"{what} ({which})", "Every PR run scores 0 there.", False)
     if n := sum(not any(by.values()) for by in found.grades.values()) - len(found.no_relevant):
         what = f"{noun(n, 'question has', 'questions have')} no passage yet that is known to be"
-        yield Gap(n, f"{what} relevant", "That hangs on nuggets without a mark.", False)
+        yield Gap(n, f"{what} relevant", "That depends on nuggets without a mark.", False)
 
 
 def parts(

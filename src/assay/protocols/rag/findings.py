@@ -227,10 +227,10 @@ def _boards(
 ) -> Iterator[Board]:
     there = dict.fromkeys(name for of in table.values() for name in of)
     for title, names, note in (
-        ("Answers", ANSWERS, "A refusal or an empty answer to what can be answered is the worst."),
+        ("Answers", ANSWERS, "Refusing an answerable question or answering nothing is the worst."),
         ("Passages", (*PASSAGES, *settings.measures),
-         "ContextAP’s ideal is what was retrieved; that of the rankings’ measures all runs’ pool."),
-        ("Refusals", REFUSALS, "An empty answer to what can be answered counts as declined."),
+         "ContextAP’s ideal is what was retrieved; that of ranking measures is all runs’ pool."),
+        ("Refusals", REFUSALS, "An empty answer to an answerable question counts as declined."),
         ("Where claims of the answers come from", ANSWER_CELLS, "The six sum to 1."),
         ("What became of the references", (*REFERENCE_CELLS, "Utilization"),
          "The first four sum to 1."),
@@ -265,9 +265,9 @@ def _gaps(inputs: RagInputs) -> Iterator[Gap]:
     yield Gap(empty, what, "Each counts as the worst.", grave=False)
     cut = sum(one.truncated for one in inputs.records())
     what = noun(cut, "answer is cut", "answers are cut")
-    yield Gap(cut, what, "No labels are asked: all of it is open.", grave=False)
+    yield Gap(cut, what, "No labels are asked for: all its scores are open.", grave=False)
     passages = [one for record in inputs.records() for one in record.passages]
-    so = "What they support is open: [inputs] passages may have their texts."
+    so = "What they support is unknown. Give their texts in [inputs] passages."
     bare, short = (sum(one.text is None for one in passages), sum(p.truncated for p in passages))
     yield Gap(bare, noun(bare, "passage has no text", "passages have no text"), so, grave=False)
     yield Gap(short, noun(short, "passage is cut", "passages are cut"), so, grave=False)
@@ -277,12 +277,12 @@ def _warnings(inputs: RagInputs) -> Iterator[str]:
     unranked = [run for run, ranked in inputs.ranked.items() if not ranked]
     if unranked:
         yield (
-            f"Passages of several retrievers were put together in {joined(unranked, 10)}: there is "
-            "no order to score, so ContextAP and the measures of rankings leave "
+            f"Passages of several retrievers were combined in {joined(unranked, 10)}. They have no "
+            "order to score, so ContextAP and the ranking measures leave "
             f"{'it' if len(unranked) == 1 else 'these'} out."
         )
     if not any(one.references for one in inputs.questions.values()):
-        yield "No question has a reference: what needs one is absent, not 0."
+        yield "No question has a reference, so measures that need one are absent, not 0."
     errors = sum(one.error is not None for one in inputs.records())
     if errors:
         one, many = (

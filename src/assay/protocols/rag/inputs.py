@@ -88,8 +88,8 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
         if before is not record and before.file != record.file:
             reading.add_fault(
                 path,
-                f"Run '{record.run}' has an answer to it in {before.file}:{before.line} too.",
-                "Keep one, or give the runs names of their own with the key run.",
+                f"Run '{record.run}' also has an answer to it in {before.file}:{before.line}.",
+                "Keep one, or give the runs different names with the key run.",
                 line=record.line,
                 topic=record.id,
             )
@@ -131,8 +131,8 @@ def _check_known(
         first = records[0]
         reading.add_fault(
             paths[first.file],
-            "No answer of any run is to a question of the file of questions.",
-            "Give it the questions that were asked, or leave [inputs] questions out: records have "
+            "No run answers any question in the file of questions.",
+            "List the questions that were asked, or leave [inputs] questions out, as records hold "
             "their own.",
             line=first.line,
         )
@@ -156,7 +156,7 @@ def _as_asked(
     for file, names in others.items():
         reading.warnings.append(
             f"{relative_to(reading.folder.path, paths[file])}: {counted(len(names), 'record')} "
-            f"with another question than the file of questions has, which is judged: "
+            f"with a different question than the file of questions, whose text is judged: "
             f"{joined(names, 10)}."
         )
     return [replace(one, question=texts.get(one.id, one.question)) for one in records]
@@ -169,8 +169,8 @@ def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> 
         if said != before[what]:
             reading.add_fault(
                 path,
-                f"Its {what} is another than in {first.file}:{first.line}.",
-                "Give another question another id, or name a file of questions in [inputs] "
+                f"Its {what} differs from that in {first.file}:{first.line}.",
+                "Give different questions different ids, or name a file of questions in [inputs] "
                 "questions.",
                 line=record.line,
                 topic=record.id,

@@ -59,7 +59,7 @@ def linear_measures(
     )
 
 
-_ASSUMED = "What is not split into claims yet is taken by its sentences, each text as an answer."
+_ASSUMED = "Until texts are split into claims, their sentences are counted, as for an answer."
 
 
 class Rag(Protocol[RagSettings, RagInputs]):

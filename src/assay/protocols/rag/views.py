@@ -23,7 +23,10 @@ def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, JudgedRecord]]) -
             if question in judged[run]:
                 yield _marked(inputs.runs[run][question], judged[run][question])
 
-    note = "A claim is marked by the best support that a passage gives it; it opens on a click."
+    note = (
+        "Each claim is marked with the best support that a passage gives it. Click it for the "
+        "passages."
+    )
     texts = {name: shortened(one.question, 100) for name, one in inputs.questions.items()}
     yield Part.by_topic("Question by question", note, texts, items)
 
@@ -41,7 +44,7 @@ def _marked(record: Record, judged: JudgedRecord) -> Marked:
         mark = support_mark(row, nothing="none")
         cell = None if labels is None else cell_of_answer_claim(labels, n)
         marked.append(MarkedSentence(f"{claim} ({cell})" if cell else claim, mark, cited))
-    said = {True: "declined", None: "open whether it declines"}.get(judged.declined, "")
+    said = {True: "declined", None: "unknown whether it declines"}.get(judged.declined, "")
     if not record.answer:
         said = f"no answer: {record.error}" if record.error else "no answer"
     elif not marked:

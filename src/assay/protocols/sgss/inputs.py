@@ -136,7 +136,7 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
                 )  # fmt: skip
             if texts.setdefault(one.query, one.query_text) != one.query_text:
                 reading.add_fault(
-                    path, "The query has another text before.", "Make them equal.",
+                    path, "The query had a different text before.", "Give it one text.",
                     line=one.line, topic=one.query,
                 )  # fmt: skip
             by_run[one.run] = without_repeats(one)
@@ -150,7 +150,7 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
                 if side not in runs or said.query not in found:
                     reading.add_fault(
                         path, f"There is no summary of this query by '{side}'.",
-                        "Name queries and summarisers as the summaries do.", topic=said.query,
+                        "Use the queries and summarisers of the summaries.", topic=said.query,
                     )  # fmt: skip
     counts = reading.optional("abandonment", read_abandonment) or ()
     reading.done()

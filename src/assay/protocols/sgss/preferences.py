@@ -231,16 +231,16 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
         for pair, difference, rate in compared
     ]  # fmt: skip
     note = (
-        "Weights are learned from the training part; how well they do shows on the test part. An "
-        "original is assumed to be better than its degraded version. Intervals are over queries."
+        "Weights are learned from the training part and checked on the test part. An original is "
+        "assumed to be better than its degraded version. Intervals are over queries."
     )
     if any(pair.part == "asked" for pair, _, _ in compared):
         note += (
-            " Pairs under “asked” were compared here under sgss.preference; a machine sees each "
-            "in both orders, and where it then prefers the same side it prefers neither summary."
+            " Pairs under “asked” were compared here under sgss.preference. A machine sees each in "
+            "both orders; if it prefers the same side both times, it prefers neither summary."
         )
     if any(rate is not None and rate.value is None for _, _, rate in compared):
-        note += " A range runs over all that missing labels may turn out to be."
+        note += " A range covers all values that missing labels may still give."
     tables = (
         Table("Mean agreement rate", columns, summary),
         Table("Pairs", of_pairs, rows, folded=True),

@@ -131,7 +131,7 @@ def _placed(
             yield part, above[part.section - 1] + part.statement, 1.0, 1.0 / statements
 
 
-_CRITERIA = "Means of the labels, 0 to 1; 0 where there is nothing."
+_CRITERIA = "Means of the labels, from 0 to 1; 0 if there is nothing to label."
 
 
 class Sgss(Protocol[SgssSettings, SgssInputs]):
@@ -256,7 +256,7 @@ def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:
     shown = ", ".join(f"w_{name} {value:.3g}" for name, value in asdict(inputs.weights).items())
     worst = nothing(settings, inputs.weights)["SGSS"]
     silent = (
-        f"counts {worst:.3g}" if settings.silent == "zero" else "is left out (setting 'silent')"
+        f"counts as {worst:.3g}" if settings.silent == "zero" else "is left out (setting 'silent')"
     )
     if inputs.unasked:
         names = ", ".join(one for one in CRITERIA if one in inputs.unasked)
@@ -309,12 +309,12 @@ def _gaps(
     closing = sum(one.judged.summary.overview_last for one in everything)
     found = [
         (bare, "has no sections", "have no sections",
-         "Comp and what is said of headings and statements are 0 there."),
+         "Comp and the measures of headings and statements are 0 there."),
         (alone, "has no other with sections to be compared with",
-         "have no other with sections to be compared with", "All of the pool is its own there."),
+         "have no other with sections to be compared with", "The whole pool is its own there."),
         (zero, "is not relevant to any pooled section", "are not relevant to any pooled section",
          "Comp is 0 there."),
-        (closing, "ends with its overview", "end with their overview", "It is the last line."),
+        (closing, "ends with its overview", "end with their overview", "It is their last line."),
         (0 if inputs.comparable else len(everything), "has nothing to be compared with",
          "have nothing to be compared with",
          "Comp and SGSS are undefined: they need two summarisers."),
@@ -331,7 +331,7 @@ def _gaps(
         what = f"of {counted(len(in_both_orders), 'pair')} compared in both orders have two winners"
         gaps.append(Gap(split, what, "Neither summary is preferred there.", grave=False))
     if repeats:
-        what = f"{noun(repeats, 'statement')} said before in the same summary"
+        what = f"{noun(repeats, 'statement')} repeated within a summary"
         gaps.append(Gap(repeats, what, "Only the first is read.", grave=False))
     return (*gaps, *_missing_summaries(inputs, compared, settings))
 
@@ -350,11 +350,18 @@ def _missing_summaries(
         names = "; ".join(f"{run}: {joined(of, 10)}" for run, of in left_out.items() if of)
         what = f"{noun(total, 'query', 'queries')} left out by summarisers ({names})"
         worst = nothing(settings, inputs.weights)["SGSS"]
-        so = f"Each counts {worst:.3g}." if settings.silent == "zero" else "They leave the means."
+        so = (
+            f"Each counts as {worst:.3g}."
+            if settings.silent == "zero"
+            else "They are left out of the means."
+        )
         yield Gap(total, what, so, grave=False)
     blind = [pair for pair, _, _ in compared if not is_there(pair, inputs.summaries[pair.query])]
     if blind:
         names = joined((f"{one.query}: {one.left}, {one.right}" for one in blind), 10)
-        what = f"{noun(len(blind), 'pair')} preferred, of which a summary is not there ({names})"
-        so = "The agreement is unknown there, and no weights are learned from it."
+        what = (
+            f"{noun(len(blind), 'pair')} with a preference but without one of the summaries "
+            f"({names})"
+        )
+        so = "Their agreement is unknown, and no weights are learned from them."
         yield Gap(len(blind), what, so, grave=False)

@@ -14,7 +14,7 @@ from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import JudgedSummary
 from assay.protocols.sgss.scoring import ScoredSummary
 
-_DRAWN = " Where labels are missing, what is drawn is the floor, and bars reach up to the ceiling."
+_DRAWN = " If labels are missing, the floor is drawn, and bars reach up to the ceiling."
 
 
 def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Part:
@@ -25,7 +25,10 @@ def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, ScoredSummary]])
         if x.ends is not None and y.ends is not None:
             means.append(Point(run, x.ends.floor, y.ends.floor, x.interval, y.interval))
     items = (Scatter("Summarisers, means over queries", "Comp", "XUX", tuple(means)),)
-    note = "Up: a better experience line by line. To the right: covers what the others cover."
+    note = (
+        "Further up: a better experience line by line. Further right: covers more of what others "
+        "cover."
+    )
     if any(v and v.value is None for by in scored.values() for one in by.values()
            for v in one.values.values()):  # fmt: skip
         note += _DRAWN
@@ -50,7 +53,7 @@ def _open(ends: Range) -> Range | None:
 
 def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Part:
     """Each query: XUX against Comp, and X(l) of each summary beside its text."""
-    note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
+    note = "X(l) is the experience of a reader who leaves after line l; lines.csv holds all values."
     if any(x.value is None for by in scored.values() for one in by.values() for x in one.x):
         note += _DRAWN
     if inputs.most is not None:

@@ -207,7 +207,7 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     without = [topic for topic in inputs.topics if state.bank[topic].nuggets is None]
     plain = set(nuggets.without("strict_vital")) - set(without) if nuggets else set()
     makes = bool(state.settings.nuggets)
-    open_ones = "The nugget scores of all answers are 0 to 1 there."
+    open_ones = "All nugget scores range from 0 to 1 there."
     for topics, what, so, grave in (
         (unscored if inputs.r_runs and ranked.topics else (), "qrels",
          "No retrieval run is scored on them.", False),
@@ -228,16 +228,16 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     stray = state.bank.stray_edits()
     of = joined((f"{topic}: {n}" for topic, n in stray.items()), 10)
     count = sum(stray.values())
-    said = f"{noun(count, 'edit')} of nuggets that the list no longer has ({of})"
+    said = f"{noun(count, 'edit')} of nuggets that are no longer in the list ({of})"
     so = (
-        "They count for nothing: the list was made anew, as other documents are relevant. Give the "
-        "list that people edit as [inputs] nuggets."
+        "They have no effect: the list was made again, because other documents are relevant now. "
+        "Give the list that people edit as [inputs] nuggets."
     )
     yield Gap(count, said, so, grave=False)
     left_out = {run: support.unjudged(run) for run in support.values} if support else {}
     count = sum(map(len, left_out.values()))
     names = "; ".join(f"{run}: {joined(found, 10)}" for run, found in left_out.items() if found)
-    said = f"{noun(count, 'answer')} of which every cited sentence is unjudged ({names})"
+    said = f"{noun(count, 'answer')} whose cited sentences are all unjudged ({names})"
     yield Gap(count, said, "The topics are left out of the means of these runs.", grave=False)
     count = 0
     if state.support is not None:
@@ -245,10 +245,10 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
         lacking = cited.missing & cited.counting(state.settings.citations)
         count = len(set(compress(cited.docs, lacking.tolist())) - inputs.segments.keys())
     said = f"{noun(count, 'cited passage')} without a text among the segments"
-    yield Gap(count, said, "Their labels are missing: their support is none to full.")
+    yield Gap(count, said, "Their labels are missing, so their support ranges from none to full.")
     count = sum(one not in inputs.segments for docs in ranked.rising.values() for one in docs)
     said = f"retrieved {noun(count, 'document')} without a text or a given grade"
-    so = f"Their labels are missing: their grades are 0 to {state.settings.highest}."
+    so = f"Their labels are missing, so their grades range from 0 to {state.settings.highest}."
     if inputs.qrels:
-        so += ' Where the given qrels say all, set relevance = "none".'
+        so += ' If the given qrels are complete, set relevance = "none".'
     yield Gap(count, said, so)

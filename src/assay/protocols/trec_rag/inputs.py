@@ -159,7 +159,7 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     unknown = [topic for topic in settings.topics if topic not in narratives]
     if unknown and listed:
         raise SettingsError(
-            f"{folder.path / 'assay.toml'}: [settings] topics: '{unknown[0]}' is no narrative."
+            f"{folder.path / 'assay.toml'}: [settings] topics: '{unknown[0]}' is not a narrative."
         )
     if settings.topics:
         # Where the file could not be read nothing is listed, and its faults are told below.
@@ -221,7 +221,7 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     said, fit = (~citations_of(labels.values()).missing for labels in (given, fitted))
     if unmatched := int(said.sum() - fit.sum()):
         reading.warnings.append(
-            f"{unmatched} given support labels are of citations that the runs do not have at that "
+            f"{unmatched} given support labels are for citations that the runs do not have at that "
             "place; they do not count."
         )
     return replace(inputs, support=fitted)
@@ -235,10 +235,10 @@ def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> I
     silent = [one for one in narratives if one not in there]
     if strange and silent:
         yield (
-            f"{what}: {counted(len(strange), 'topic')} {noun(len(strange), 'is', 'are')} none of "
-            f"the narratives ({and_list(strange, 5)}), while {counted(len(silent), 'narrative')} "
-            f"{noun(len(silent), 'is', 'are')} not there ({and_list(silent, 5)}). Are ids written "
-            "alike?"
+            f"{what}: {counted(len(strange), 'topic')} {noun(len(strange), 'is', 'are')} not "
+            f"among the narratives ({and_list(strange, 5)}), while "
+            f"{counted(len(silent), 'narrative')} {noun(len(silent), 'is', 'are')} missing "
+            f"({and_list(silent, 5)}). Are the ids written the same way?"
         )
 
 
@@ -276,7 +276,7 @@ def _labelled(
     for path, answers in reading.many(name, read):
         for one in answers:
             if (one.run, one.topic) in found:
-                why = f"The answer of run '{one.run}' is labelled in another file too."
+                why = f"The answer of run '{one.run}' is also labelled in another file."
                 reading.add_fault(path, why, "Give each answer's labels once.", topic=one.topic)
             found[one.run, one.topic] = one
     return found

@@ -70,7 +70,7 @@ def parts(state: ScoredLabels, ways: Sequence[LabelsPair], per_topic: PerTopic) 
         yield _narratives(state, per_topic)
     if ways:
         note = "Relevance labels of the same documents, asked for in several ways or given."
-        yield label_pairs_part(ways, "Relevance labels beside each other", note)
+        yield label_pairs_part(ways, "Relevance labels compared", note)
 
 
 # --- narratives ----------------------------------------------------------------------------------
@@ -91,8 +91,8 @@ def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
                 yield answer_nuggets(state.nuggets[topic], answer.run, aspects)
 
     note = (
-        "Each sentence is coloured by the support of the passage it cites: click it for the "
-        "passage. Below an answer, its nuggets and what is missing."
+        "Each sentence is coloured by the support of the passage it cites: click it to see the "
+        "passage. Below each answer are its nuggets and what is missing."
     )
     unknown = "(narrative not written yet)"
     texts = {topic: state.bank[topic].narrative or unknown for topic in state.inputs.topics}

@@ -165,7 +165,7 @@ def _draw_items(size: Floats, eligible: Bools, n: int, mix: float, seeds: tuple[
     if not 0 < mix <= 1:
         raise ValueError(
             f"mix must be above 0 and at most 1, got {mix}: without an even share some items that"
-            " count have next to no chance, and one such label rules the score"
+            " count have almost no chance, and one such label would dominate the score"
         )
     count = int(eligible.sum())
     if n > count:

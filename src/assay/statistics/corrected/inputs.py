@@ -116,7 +116,7 @@ def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Float
     if len(never):
         raise ValueError(
             f"item {never[0] + 1} counts for a run or was drawn, but its pi is 0 ({len(never)} in"
-            " all): draw anew with a probability for each item; items that people chose have none"
+            " all): draw again with a probability for each item; items that people chose have none"
         )
     return pi
 

@@ -245,21 +245,22 @@ PROBES: Mapping[str, Probe] = {
     one.name: one
     for one in (
         Probe("stuffing", "no", _stuffing,
-              "Words of the question or claim, shuffled, or the whole question, are put into texts "
-              "that the judge says no to, and into random words; set against as many words of "
-              "another question."),
+              "The shuffled words of the question or claim, or the whole question, are put into "
+              "texts that the judge says no to, and into random words; compared with as many words "
+              "of another question."),
         Probe("injection", "no", _injection,
               "Texts that the judge says no to are given a sentence that praises them, a verdict, "
-              "or what closes the data in the prompt; set against a harmless sentence."),
+              "or what closes the data in the prompt; compared with a harmless sentence."),
         Probe("length", "all", _length,
-              "Sentences on the topic that answer nothing are put at the end, or the second half "
+              "Sentences on the topic that answer nothing are added at the end, or the second half "
               "is cut off."),
         Probe("form", "all", _form,
-              "Numbers of citations, sure words, experts, and a list in place of sentences: what "
-              "is said stays the same."),
+              "Citation numbers, confident words and experts are added, or a list replaces the "
+              "sentences: the content stays the same."),
         Probe("swap", "yes", _swap,
-              "One name, or one number, is changed in claims and answers that the judge gives the "
-              "highest verdict: they are not wholly right now. After is the share that keeps it.",
+              "One name or number is changed in claims and answers that the judge gives the "
+              "highest verdict, so that they are no longer wholly right. After is the share that "
+              "keeps it.",
               claims=True),
     )
 }  # fmt: skip

@@ -32,7 +32,7 @@ for (const button of document.querySelectorAll("[data-action]")) {
     const body = { action: button.dataset.action, id: row.dataset.id, query: row.dataset.query };
     const question = row.querySelector("th").firstChild.textContent;
     if (body.action === "reword") {
-      body.text = await ask(`Other words for “${question}”`, question);
+      body.text = await ask(`New wording for “${question}”`, question);
       if (!body.text) return;
     } else if (body.action === "weigh") {
       const given = await ask(`Weight of “${question}”`, row.children[2].textContent);

@@ -29,7 +29,7 @@ function marked() {
 function addEvidence(found) {
   state.evidence.push(found);
   const entry = make("li", {}, make("q", { dir: "auto", lang: languageOf(found.text) }, found.text.slice(0, 120)), " ");
-  const drop = make("button", { type: "button", "aria-label": "Take this evidence away" }, "×");
+  const drop = make("button", { type: "button", "aria-label": "Remove this evidence" }, "×");
   drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); toBench(); });
   entry.append(drop);
   find("evidence").append(entry);
@@ -63,7 +63,7 @@ function startMarking() {
   const against = sentences.findIndex((one) => one.field.closest("#against"));
   toBench();
   Object.assign(marking, { on: true, sentences, heard: null });
-  say("Marking evidence: ↑ ↓ another sentence, Shift+↑ ↓ more or less, Enter records it, Esc leaves.");
+  say("Marking evidence: ↑ ↓ another sentence, Shift+↑ ↓ more or less text, Enter to record it, Esc to leave.");
   choose(Math.max(0, against));
 }
 
@@ -101,7 +101,7 @@ document.addEventListener("keydown", (event) => {
   const backwards = getComputedStyle(marking.sentences[marking.to].field).direction === "rtl" ? -1 : 1;
   const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: backwards, ArrowLeft: -backwards }[event.key];
   if (step) choose(marking.to + step, event.shiftKey ? marking.from : undefined);
-  else if (event.key === "Enter") spoken(marked() ? "Recorded as evidence." : "That is evidence already.");
+  else if (event.key === "Enter") spoken(marked() ? "Recorded as evidence." : "That is already evidence.");
   else {
     // Any other key leaves, and does what it always does.
     stopMarking();

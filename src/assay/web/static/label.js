@@ -398,14 +398,14 @@ function show(screen) {
   reason.value = draft ? draft.reason : own ? own.reason : "";
   find("verdict").replaceChildren(
     ...controlsOf(screen).map((one) => controlOf(one, digits, keysLeft)),
-    make("label", { class: "reason" }, start.own.reason || "Why (if you like)", reason),
+    make("label", { class: "reason" }, start.own.reason || "Reason (optional)", reason),
     make("ul", { id: "evidence", class: "evidence", "aria-label": "Evidence" }),
-    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, start.own.submit || (own ? "Change it" : "Submit"), " ", kbd(keys.submit))),
+    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, start.own.submit || (own ? "Change label" : "Submit"), " ", kbd(keys.submit))),
   );
   shown(screen);
   for (const one of draft ? draft.evidence : own ? own.evidence : []) addEvidence(one);
   announce(screen, digits);
-  say(own ? "You labelled this one already; what you submit now takes that label's place." : "");
+  say(own ? "You have already labelled this unit; what you submit now replaces that label." : "");
   find("left").textContent = screen.flag ? "· flagged" : "";
   if (bench.getBoundingClientRect().top < 0) bench.scrollIntoView();
   state.since = performance.now();
@@ -423,18 +423,18 @@ function announce(screen, digits) {
   // is already is not read out, so that is spoken.
   const bench = find("bench");
   const judged = judgedIn(screen);
-  const cut = (text, most) => (text.length > most ? `${text.slice(0, most)} … Tab leads to all of it.` : text);
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most)} … Press Tab to hear all of it.` : text);
   const parts = [...judged, ...screen.texts.filter((one) => !judged.includes(one))].map((one) => {
     const text = whole(one.value);
-    return `${one.label}: ${judged.includes(one) ? cut(text, LONGEST_SAID) : text.length > LONGEST_BESIDE ? "Tab leads there." : text}`;
+    return `${one.label}: ${judged.includes(one) ? cut(text, LONGEST_SAID) : text.length > LONGEST_BESIDE ? "press Tab to go there." : text}`;
   });
   for (const { title, verdict, reason } of said(screen)) parts.push(`${title}: ${brief(verdict)}${reason ? `, ${reason}` : ""}.`);
   if (priorOf(screen)) parts.push(`You said: ${brief(screen.own.verdict)}.`);
   for (const { kind, label, options, items } of controlsOf(screen)) {
     if (kind === "choice") parts.push(`${label}: ${options.map((one) => (digits.get(one) === one.label ? one.label : `${digits.get(one)} ${one.label}`.trim())).join(", ")}.`);
     else if (kind === "items") parts.push(`${label}: ${options.map((one) => one.label).join(", ")}, for each of ${items.length}${single ? ", by its letter" : ""}.`);
-    else if (kind === "texts" || kind === "records") parts.push(`${label}: a list, Tab leads there${single ? ", + adds one" : ""}.`);
-    else parts.push(`${label}: Tab leads there.`);
+    else if (kind === "texts" || kind === "records") parts.push(`${label}: a list, press Tab to go there${single ? ", + to add an entry" : ""}.`);
+    else parts.push(`${label}: press Tab to go there.`);
   }
   const text = parts.join(" ");
   bench.setAttribute("aria-label", text);
@@ -457,7 +457,7 @@ function said(screen) {
 function beginning(screen, one) {
   // To settle lists, they need not be written once more.
   if (screen.mode !== "adjudication" || screen.controls.every((control) => control.kind === "choice")) return null;
-  const button = make("button", { type: "button" }, "Begin with this", make("span", { class: "hidden" }, `: ${one.title}`));
+  const button = make("button", { type: "button" }, "Start from this", make("span", { class: "hidden" }, `: ${one.title}`));
   button.addEventListener("click", () => {
     state.values = Object.fromEntries(screen.controls.map((control) => [control.field, initial(control, one.verdict[control.field])]));
     state.confirmed = true;
@@ -492,14 +492,14 @@ function collected() {
   for (const control of state.screen.controls) {
     const value = state.values[control.field];
     if (control.kind === "choice" || control.kind === "number" || control.kind === "text") {
-      if (value === undefined || value === "") return [null, `Say: ${control.label.toLowerCase()}.`];
+      if (value === undefined || value === "") return [null, `Give a value for: ${control.label.toLowerCase()}.`];
       verdict[control.field] = value;
     } else if (control.kind === "items") {
       verdict[control.field] = control.shape === "list" ? value
         : Object.fromEntries(value.map((one, at) => [String(at + 1), { [control.inner]: one }]));
     } else if (control.kind === "rows") {
       const open = value.findIndex((one) => control.columns.some((c) => c.kind === "choice" && one[c.field] === undefined));
-      if (open >= 0) return [null, `${control.label}: entry ${open + 1} is open.`];
+      if (open >= 0) return [null, `${control.label}: entry ${open + 1} has no value.`];
       verdict[control.field] = Object.fromEntries(value.map((one, at) => [String(at + 1), one]));
     } else verdict[control.field] = value;
   }
@@ -507,7 +507,7 @@ function collected() {
   const chosen = state.screen.controls.some((one) => one.kind === "choice");
   if (lists.length && !chosen && !state.confirmed) {
     state.confirmed = true;
-    return [null, `Nothing was changed. ${keys.submit} again keeps it as it stands.`];
+    return [null, `Nothing has changed. Press ${keys.submit} again to submit it as it is.`];
   }
   return [verdict, ""];
 }
@@ -525,7 +525,7 @@ async function submit() {
     seen: [...screen.others.map((one) => one.uid), ...(screen.shown ? [screen.shown.uid] : [])],
     seconds: (performance.now() - state.since) / 1000,
   };
-  const slow = setTimeout(() => say("Your verdict is on its way; the server has not answered yet."), SLOW);
+  const slow = setTimeout(() => say("Your verdict has been sent; the server has not answered yet."), SLOW);
   try {
     const kept = await ask(`/api/label/${screen.unit}`, body);
     if (kept.gold) { feedback(kept.gold); return; }
@@ -534,11 +534,11 @@ async function submit() {
     refreshRecent(screen, verdict);
     advance();
     if (kept.told) say(kept.told);
-    if (start.moves) ask("/api/moved", undefined, 0).then((found) => { if (found.told) say(`Kept. ${found.told}`); }, () => {});
+    if (start.moves) ask("/api/moved", undefined, 0).then((found) => { if (found.told) say(`Saved. ${found.told}`); }, () => {});
   } catch (error) {
     if (error.status === 409) { say(error.message, true); advance(error.message); }
     else if (error.status) say(error.message, true);
-    else say(`The server cannot be reached: perhaps this is not kept. Your verdict is still here: submit it again, and it is kept once.`, true);
+    else say(`The server cannot be reached, and your verdict may not be saved. It is still here: submit it again; it is saved only once.`, true);
   } finally {
     clearTimeout(slow);
     state.busy = false;
@@ -547,7 +547,7 @@ async function submit() {
 
 function feedback(gold) {
   state.gold = true;
-  say(`${gold.right ? "Right." : "Not as the gold label has it"}${gold.right ? "" : `: ${brief(gold.verdict)}.`} ${gold.reason} ${keys.submit} goes on.`, !gold.right);
+  say(`${gold.right ? "Right." : `The gold label differs: ${brief(gold.verdict)}.`} ${gold.reason} Press ${keys.submit} to continue.`, !gold.right);
 }
 
 const remember = (screen) => {
@@ -578,7 +578,7 @@ async function tellWhatWaits() {
   // What others have before them comes free, and is shown once it does.
   const found = await ask(`/api/waits/${encodeURIComponent(start.task)}?queue=${start.queue}`).catch(() => ({}));
   if (state.screen) return;
-  const told = found.told ? `${found.told} This page shows it then.` : "";
+  const told = found.told ? `${found.told} They will appear on this page.` : "";
   if (told !== find("waits").textContent) {
     find("nothing").textContent = told ? "Nothing is open for you now" : "Nothing is left in this queue";
     find("waits").textContent = told;
@@ -603,7 +603,7 @@ function fill() {
     })
     .catch((error) => {
       if (error.status) { say(error.message, true); return; }
-      say("The server cannot be reached. What comes next is asked for again in a moment.", true);
+      say("The server cannot be reached. This page will try again in a moment.", true);
       state.unreached = true;
       setTimeout(() => fill().then(goOn), 3000);
     })
@@ -677,19 +677,19 @@ async function aside(kind, text) {
     await ask(`/api/aside/${screen.unit}`, { kind, text });
     screen[kind] = text;
     return true;
-  } catch (error) { say(error.status ? error.message : "Not kept: the server cannot be reached.", true); return false; }
+  } catch (error) { say(error.status ? error.message : "Not saved: the server cannot be reached.", true); return false; }
 }
 
 const commands = {
-  submit: ["Submit, and go on", submit],
-  undo: ["Back to the last label, to change it", () => {
+  submit: ["Submit and continue", submit],
+  undo: ["Change your last label", () => {
     // Again and again: the one before that.
     const at = recent.findIndex((one) => state.screen && one.unit === state.screen.unit);
     const one = recent[(at > 0 && !state.revisited ? -1 : at) + 1];
-    if (one) again(one.unit); else say(recent.length ? "Those are your last ones." : "You have labelled nothing yet.");
+    if (one) again(one.unit); else say(recent.length ? "There are no more recent labels to go back to." : "You have not labelled anything yet.");
   }],
-  skip: ["Skip, with a reason", async () => {
-    const why = await askFor("Skip this one", "Why skip it?");
+  skip: ["Skip and say why", async () => {
+    const why = await askFor("Skip this unit", "Why do you skip it?");
     if (why === null) return;
     const unit = state.screen.unit;
     const later = state.screen.mode === "adjudication";
@@ -697,23 +697,23 @@ const commands = {
       state.behind.push(unit);
       state.drafts.delete(unit);
       advance();
-      say(later ? "Put off. It comes again after the others." : "Skipped. It waits in the queue of what you skipped.");
+      say(later ? "Put off. It comes back after the others." : "Skipped. It is in the queue of units you skipped.");
     }
   }],
-  flag: ["Flag it for others", async () => {
+  flag: ["Flag for others", async () => {
     const text = state.screen.flag ? "" : "flagged";
     if (await aside("flag", text)) { find("left").textContent = text ? "· flagged" : ""; say(text ? "Flagged." : "No longer flagged."); }
   }],
-  note: ["Note something", async () => {
-    const text = await askFor("A note on this one", "For whoever looks at it later", state.screen.note);
-    if (text !== null && await aside("note", text)) say(text ? "Noted." : "The note is gone.");
+  note: ["Add a note", async () => {
+    const text = await askFor("A note on this unit", "For anyone who looks at it later", state.screen.note);
+    if (text !== null && await aside("note", text)) say(text ? "Note saved." : "Note removed.");
   }],
   evidence: ["Mark evidence, sentence by sentence", startMarking],
-  guideline: ["The guideline", () => read("guide")],
-  back: ["The unit before", () => {
-    if (state.after < state.behind.length) { state.after += 1; again(state.behind[state.behind.length - state.after]); } else say("There is none before.");
+  guideline: ["Guideline", () => read("guide")],
+  back: ["Previous unit", () => {
+    if (state.after < state.behind.length) { state.after += 1; again(state.behind[state.behind.length - state.after]); } else say("There is no previous unit.");
   }],
-  forward: ["The unit after", () => {
+  forward: ["Next unit", () => {
     if (state.after > 1) { state.after -= 1; again(state.behind[state.behind.length - state.after]); }
     else { state.after = 0; keepDraft(); show(state.ahead[0] || null); }
   }],
@@ -722,10 +722,10 @@ const commands = {
 
 for (const [name, told] of Object.entries(commands)) told[0] = start.own[name] || told[0];
 
-const SINGLE_KEYS = [["0 … 9 a …", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"]];
-const OTHER_KEYS = [["Tab", "The next text, which screen readers read out, or control"], ["← → ↑ ↓", "Another verdict of a scale that has the focus"],
-  ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
-  ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]];
+const SINGLE_KEYS = [["0 … 9 a …", "The verdict whose button shows the key"], ["a … z A … Z", "Next value for a list item"], ["+", "Add an entry to a list"]];
+const OTHER_KEYS = [["Tab", "Next text (which screen readers read out) or control"], ["← → ↑ ↓", "Another verdict on the scale that has the focus"],
+  ["Esc", "Leave a field"], ["Ctrl+Enter", "Submit from inside a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
+  ["↑ ↓", "When marking evidence: another sentence; with Shift, more or less of the text"], ["Enter", "When marking evidence: record the selection; Esc leaves"]];
 
 function drawCommands() {
   const rows = Object.entries(commands).map(([name, [title]]) => [keys[name], title]).filter(([key]) => works(key));
@@ -738,7 +738,7 @@ function drawCommands() {
   };
   const others = Object.entries(commands).filter(([name]) => name !== "submit");
   find("commands").replaceChildren(...others.map(([name, [title, work]]) => command(name, title, work)),
-    command("single", `Switch keys of one character ${single ? "off" : "on"}`, switchKeys));
+    command("single", `Turn single-character keys ${single ? "off" : "on"}`, switchKeys));
 }
 
 function switchKeys() {
@@ -752,7 +752,7 @@ function switchKeys() {
   }
   drawCommands();
   find("commands").lastChild.focus();
-  say(single ? "Keys of one character give verdicts and commands." : "Keys of one character do nothing here; Enter and Backspace do what they did.");
+  say(single ? "Single-character keys give verdicts and commands." : "Single-character keys do nothing now; Enter and Backspace still work.");
 }
 
 for (const kind of ["input", "change"]) {

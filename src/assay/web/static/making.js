@@ -11,7 +11,7 @@ async function look() {
   try {
     const reply = await fetch(`/api/report?n=${number}`);
     const isJson = (reply.headers.get("Content-Type") ?? "").startsWith("application/json");
-    const found = isJson ? await reply.json() : { error: `The server answers with ${reply.status}.` };
+    const found = isJson ? await reply.json() : { error: `The server answered with status ${reply.status}.` };
     if (!reply.ok) { say(found.error); return; }
     if (found.there) { location.replace(`/report/report.html?n=${number}`); return; }
     say(found.doing, found.so_far);
