@@ -136,7 +136,7 @@ def test_missing_topics_count_as_zero_unless_told_otherwise(tmp_path, assay):
     assert got["r", "all", "RR"] == pytest.approx(1 / 3)
     assert "1 of 3 topics of the qrels have no relevant document" in done.stderr
     assert "no documents for 2 of 3 topics of the qrels, they count as 0: 2, 3." in done.stderr
-    assert "The qrels lack 1 of the topics of run r, they are not scored: 9" in done.stderr
+    assert "The qrels lack 1 of the topics of run r, so these are not scored: 9" in done.stderr
     answered = assay(
         "measure", tmp_path / "q", tmp_path / "r", "-m", "RR", "--csv", "-q", "--topics", "answered"
     )
@@ -476,7 +476,7 @@ def test_means_over_the_topics_of_a_file(tmp_path, assay):
     assert (document["g_max"], document["topics"]) == (3, str(tmp_path / "topics"))
     table = run("topics")
     assert f"Means over all topics of {tmp_path}/topics" in " ".join(table.stdout.split())
-    assert "lacks 1 of the topics of run r, they are not scored: 2." in table.stderr
+    assert "lacks 1 of the topics of run r, so these are not scored: 2." in table.stderr
     twice, none = run("twice"), run("none")
     assert (twice.returncode, none.returncode) == (2, 2)
     assert "topics" not in twice.stdout

@@ -448,7 +448,7 @@ def test_validate_lists_faults_and_fix_writes_a_new_file(assay: Assay, tmp_path:
     assert run.read_bytes() == before
     again = assay("validate", run, "--fix")
     assert again.returncode == 2
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_validate_checks_retrieval_runs_of_the_track(assay: Assay, tmp_path: Path):

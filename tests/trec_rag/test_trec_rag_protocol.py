@@ -604,7 +604,7 @@ def test_all_nuggets_of_a_topic_that_two_runs_answer_alike_may_go(assay: Assay, 
     edit = ("nuggets", "edit", folder, "2", "--as", "KIM", "--file", tmp_path / "none.txt")
     (tmp_path / "none.txt").write_text("")
     done = assay(*edit, env=ENV)  # a slip: nothing was saved, say
-    assert (done.returncode, "Delete the nuggets' lines alone" in done.stderr) == (2, True)
+    assert (done.returncode, "delete only their lines" in done.stderr) == (2, True)
     (tmp_path / "none.txt").write_text("# Nuggets\n")
     assert "2 dropped" in assay(*edit, env=ENV).stdout
     _, after = judged(folder)

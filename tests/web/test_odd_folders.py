@@ -304,7 +304,7 @@ def test_labels_by_names_that_people_take_for_one_are_told_of(tmp_path, assay):
     done = assay("labels", "import", folder, file)
     assert done.returncode == 0
     assert "human:kim and human:KIM are two people here." in done.stderr
-    assert "--rename human:kim=human:KIM' makes them one" in done.stderr.replace("\n", " ")
+    assert "--rename human:kim=human:KIM' joins them" in done.stderr.replace("\n", " ")
     assert "LEE" not in done.stderr
 
 

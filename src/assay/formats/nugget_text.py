@@ -79,7 +79,7 @@ def parse_nugget_text(text: str, count: int, file: str = "") -> Parsed[tuple[Nug
             if not found:
                 faults.error(number, "'under:' has no nugget above it.", "Move it below one.")
             elif found[-1].sub_narrative is not None:
-                cure = "Delete it with the nugget that it stood below, or move it below its own."
+                cure = "Delete it together with the nugget it was below, or move it below its own."
                 faults.error(number, f"{quoted(found[-1].text)} has two 'under:'.", cure)
             elif under[1].strip():
                 found[-1] = found[-1]._replace(sub_narrative=under[1].strip())
