@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.statistics.binning import default_bins, read_bins
+from assay.statistics.exam_agreement import default_bins, read_bins
 from tests.exam.test_exam_protocol import folder, toml
 
 __all__ = ["folder"]

@@ -36,7 +36,7 @@ from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.inputs import TrecRagSettings
-from assay.statistics.judgments import RJ_NAMES
+from assay.statistics.relevance_agreement import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of
 

@@ -22,7 +22,7 @@ from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.wording import counted, joined, natural_key
 from assay.statistics.battle_counts import Battles, tally
-from assay.statistics.battles import Rated, WinRates, error_interval, rate, win_rates
+from assay.statistics.battles import BattleRatings, WinRates, error_interval, rate, win_rates
 from assay.statistics.checks import defined
 from assay.statistics.pair_models import MODELS, BradleyTerry, Davidson, Model, RaoKupper
 from assay.statistics.pairing import next_battles, shown
@@ -105,7 +105,7 @@ class BattleScores:
     runs: Sequence[str]
     topics: Sequence[str]
     table: Battles
-    rated: Rated
+    rated: BattleRatings
     settings: BattleOptions
     failed: int
     both_bad: int

@@ -15,7 +15,7 @@ from assay.page.page import Board
 from assay.protocols.counted_labels import CountedLabels
 from assay.protocols.means import ResamplingArguments
 from assay.protocols.ranked import Ranked
-from assay.statistics.judgments import RJ_NAMES, Graded, judgment_ranges
+from assay.statistics.relevance_agreement import RJ_NAMES, PoolDocument, judgment_ranges
 
 
 def judgment_board(shares: Mapping[str, float | None]) -> Board:
@@ -34,8 +34,8 @@ def judgment_scores(
     runs: Mapping[str, JudgmentRun], ranked: Ranked, highest: int, resampling: ResamplingArguments
 ) -> tuple[dict[str, dict[str, Score]], dict[str, float | None]]:
     """Agreement of every judgment run with the grades of rankings, over the whole pool
-    (:func:`assay.statistics.judgments.judgment_ranges`), and the share of it that each judged.
-    A grade that is missing is one of 0 to ``highest``."""
+    (:func:`assay.statistics.relevance_agreement.judgment_ranges`), and the share of it that each
+    judged. A grade that is missing is one of 0 to ``highest``."""
     found: dict[str, dict[str, Score]] = {}
     shares: dict[str, float | None] = {}
     for name, run in runs.items():
@@ -56,9 +56,9 @@ def judgment_scores(
     return found, shares
 
 
-def _rows(run: JudgmentRun, ranked: Ranked) -> list[Graded]:
+def _rows(run: JudgmentRun, ranked: Ranked) -> list[PoolDocument]:
     return [
-        Graded(topic, grades.get(doc), None if guess is None else guess.label)
+        PoolDocument(topic, grades.get(doc), None if guess is None else guess.label)
         for topic, grades in ranked.qrels.items()
         for doc in (*grades, *ranked.rising.get(topic, ()))
         for guess in [run.guesses.get(topic, {}).get(doc)]

@@ -96,7 +96,7 @@ def win_rates(
 
 
 @dataclass(frozen=True, eq=False)
-class Rated:
+class BattleRatings:
     """Ratings and win rates, one per run.
 
     ``parts``: the component of each run (:func:`assay.statistics.battle_counts.components`); −1 for
@@ -130,7 +130,7 @@ def rate(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Rated:
+) -> BattleRatings:
     """Ratings and win rates of all runs, with intervals over topics. Resamples draw topics with all
     of their battles, and are fitted anew.
 
@@ -167,7 +167,7 @@ def rate(
     intervals: list[Interval | None] = [None] * n
     for run, interval in zip(active, _intervals(drawn, level, topics), strict=False):
         intervals[run] = interval
-    return Rated(
+    return BattleRatings(
         parts,
         rating,
         tuple(intervals),

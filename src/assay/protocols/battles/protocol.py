@@ -27,7 +27,7 @@ from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Findings
-from assay.statistics.battles import Rated, rate, win_rates
+from assay.statistics.battles import BattleRatings, rate, win_rates
 from assay.statistics.checks import defined
 from assay.statistics.pairing import Match
 from assay.tasks.base import AnyTask
@@ -143,7 +143,7 @@ def _matches(inputs: BattleInputs, book: LabelBook) -> list[Match]:
     return [*inputs.sample, *(one.match for one in more), *wanted]
 
 
-def _scores(counts: BattleCounts, rated: Rated) -> dict[str, dict[str, Score]]:
+def _scores(counts: BattleCounts, rated: BattleRatings) -> dict[str, dict[str, Score]]:
     found: dict[str, dict[str, Score]] = {}
     for place, run in enumerate(counts.runs):
         mine = (counts.table.first == place) | (counts.table.second == place)
@@ -212,7 +212,7 @@ def _note(settings: BattleSettings) -> str:
     return f"{settings.model}.{prior} {orders} {silent} Battles without a verdict do not count."
 
 
-def _columns(counts: BattleCounts, rated: Rated) -> dict[str, dict[str, str | int | None]]:
+def _columns(counts: BattleCounts, rated: BattleRatings) -> dict[str, dict[str, str | int | None]]:
     fought_by = counts.table.fought
     active = np.flatnonzero(fought_by).tolist()
     ranks: dict[str, str | int | None] = {}
@@ -232,7 +232,7 @@ def _first_won(every: Sequence[Fought]) -> float | None:
     return sum(j.winner == j.a for j in decided) / len(decided) if decided else None
 
 
-def _gaps(rated: Rated, twice: int, disagree: int) -> Iterator[Gap]:
+def _gaps(rated: BattleRatings, twice: int, disagree: int) -> Iterator[Gap]:
     if rated.reason is not None:
         so = "Judge more battles, or set a prior."
         yield Gap(1, f"leaderboard has no ratings: {rated.reason}", so)
@@ -241,7 +241,7 @@ def _gaps(rated: Rated, twice: int, disagree: int) -> Iterator[Gap]:
         yield Gap(disagree, what, "They are ties.", grave=False)
 
 
-def _parts(counts: BattleCounts, rated: Rated, every: Sequence[Fought]) -> Iterator[Part]:
+def _parts(counts: BattleCounts, rated: BattleRatings, every: Sequence[Fought]) -> Iterator[Part]:
     runs = counts.runs
     order = np.argsort(-np.nan_to_num(rated.rating, nan=-np.inf), kind="stable").tolist()
     cells: list[list[float | None]] = [[None] * len(runs) for _ in runs]

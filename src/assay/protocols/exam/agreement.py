@@ -15,8 +15,8 @@ from assay.page.parts import LineChart, Part, Series, Table, Value
 from assay.protocols.exam.inputs import ExamInputs
 from assay.protocols.exam.pools import COVER
 from assay.protocols.exam.scored import ScoredRuns
-from assay.statistics.binning import ExamAgreement, compare
 from assay.statistics.correlation import kendall_tau, spearman_rho
+from assay.statistics.exam_agreement import ExamAgreement, compare
 
 OFFICIAL = "official"
 

@@ -22,7 +22,7 @@ from assay.model.exam_storage import RunStore, store_texts
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.exam.scoring import MEASURES
 from assay.protocols.folder import Folder
-from assay.statistics.binning import default_bins, read_bins
+from assay.statistics.exam_agreement import default_bins, read_bins
 from assay.tasks.base import AnyTask
 from assay.tasks.exam import DIRECT
 from assay.tasks.trec_rag import RELEVANCE
@@ -46,7 +46,7 @@ class ExamSettings(CommonSettings):
     passage of a generated response. ``llm`` and ``prompt_class`` choose among the grades of a
     graded file. ``official_score``: the column of the official leaderboard. ``label_bins`` and
     ``judgment_bins``: the binning of the agreement tables, lowest first; where left out
-    :func:`assay.statistics.binning.default_bins`.
+    :func:`assay.statistics.exam_agreement.default_bins`.
     """
 
     grading: str = "self-rating"

@@ -25,7 +25,7 @@ Agree = Callable[..., Agreement]
 """:func:`assay.statistics.agreement.agree` with the settings of the intervals applied."""
 
 
-class Graded(NamedTuple):
+class PoolDocument(NamedTuple):
     """A document of the pool: ``grade``, the label used, and ``label``, the run's; None if
     missing."""
 
@@ -35,7 +35,7 @@ class Graded(NamedTuple):
 
 
 def judgment_ranges(
-    rows: Sequence[Graded],
+    rows: Sequence[PoolDocument],
     highest: int,
     *,
     on_scale: bool,
@@ -64,7 +64,7 @@ def judgment_ranges(
     return ranges
 
 
-def _agreement(rows: Sequence[Graded], highest: int, agree_with: Agree) -> RangeWithIntervals:
+def _agreement(rows: Sequence[PoolDocument], highest: int, agree_with: Agree) -> RangeWithIntervals:
     """The share of equal labels. A missing label differs from the run's in the floor, and equals
     it, if possible, in the ceiling."""
 
@@ -86,7 +86,7 @@ def _agreement(rows: Sequence[Graded], highest: int, agree_with: Agree) -> Range
     return Range(ends[0][0], ends[1][0]), (*ends[0][1], *ends[1][1])
 
 
-def _kappa(rows: Sequence[Graded], agree_with: Agree) -> RangeWithIntervals | None:
+def _kappa(rows: Sequence[PoolDocument], agree_with: Agree) -> RangeWithIntervals | None:
     """κ, with its interval over topics unless a label used is missing."""
     if any(row.grade is None for row in rows):
         return _kappa_bounds(rows), ()
@@ -118,7 +118,7 @@ def _kappa(rows: Sequence[Graded], agree_with: Agree) -> RangeWithIntervals | No
     return Range.certain(value), ((interval.low, interval.high),) if interval else ()
 
 
-def _kappa_bounds(rows: Sequence[Graded]) -> Range:
+def _kappa_bounds(rows: Sequence[PoolDocument]) -> Range:
     """Bounds of κ, from separate bounds of the observed agreement and that expected by chance, over
     all missing labels and undecided documents."""
     n = len(rows)
@@ -137,10 +137,10 @@ def _kappa_bounds(rows: Sequence[Graded]) -> Range:
     return Range(floor, max(floor, ceiling))
 
 
-def _pairs(rows: Sequence[Graded]) -> dict[str, Range]:
+def _pairs(rows: Sequence[PoolDocument]) -> dict[str, Range]:
     """The ranges of the shares of pairs; empty if there are no pairs. A pair with a missing label
     may have any order that the run's own labels allow."""
-    by_topic: dict[str, list[Graded]] = {}
+    by_topic: dict[str, list[PoolDocument]] = {}
     for row in rows:
         by_topic.setdefault(row.topic, []).append(row)
     concordant = tied = may_agree = may_tie = pairs = 0
