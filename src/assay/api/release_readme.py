@@ -15,6 +15,7 @@ from textwrap import fill
 from assay.api.opened import Opened
 from assay.api.release_pages import policy_without_names
 from assay.api.results import Results
+from assay.model.labels import LabellerId
 from assay.model.version import __version__
 from assay.protocols.label_shares import label_basis
 from assay.protocols.manifest import read_manifest
@@ -34,9 +35,12 @@ def readme(
     head = [f"{opened.folder.title}: an evaluation of retrieval-augmented generation"]
     for name, one in results.by_protocol.items():
         place = f"dossier/{opened.parts[name].folder.part}"
-        head.append(f"{one.protocol_title}: based on {label_basis(replace(one, out=place))}.")
+        head += [
+            f"Protocol: {one.protocol_title}",
+            f"Based on: {label_basis(replace(one, out=place))}.",
+        ]
     head += [
-        f"Which labels count: {policy}: {policy_in_words(policy)}.",
+        f"Policy {policy}: {policy_in_words(policy)}.",
         f"Licence: {licence or 'not stated; ask who published this'}.",
         f"Made with Assay {__version__}. Cite it, and the sources of the measures below.",
         *_SAYS["about"].values(),
@@ -44,7 +48,7 @@ def readme(
     tables = (folder / name for name in names if name.endswith(".csv"))
     columns = dict.fromkeys(chain.from_iterable(map(_columns, tables)))
     tasks = {
-        f"{task.name}, version {task.version}": task.title
+        f"{task.name}, version {task.version}, of {_who(one.labellers.get(task.name))}": task.title
         for name, one in results.by_protocol.items()
         for task in opened.parts[name].tasks
         if one.asked.get(task.name)
@@ -79,6 +83,10 @@ def described(names: Iterable[str]) -> dict[str, str]:
         shown = pattern.removeprefix("*").replace("dossier/*", "dossier/")
         found[shown or name] = _SAYS["files"].get(pattern, "")
     return found
+
+
+def _who(labeller: LabellerId | None) -> str:
+    return "people" if labeller is None or labeller.is_human else labeller.name
 
 
 def _columns(table: Path) -> list[str]:
