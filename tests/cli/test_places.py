@@ -1,5 +1,6 @@
 """What an evaluation folder names lies in it: one that somebody sends can take no files."""
 
+import json
 import re
 import shutil
 import struct
@@ -94,6 +95,18 @@ def test_nothing_outside_is_read_unless_the_person_names_the_place(assay, slide,
     private = slide.parent / "private"
     assert not (private / "labels.sqlite").exists()
     assert assay("--trust", private, "evaluate", slide).returncode == 0
+
+
+def test_files_of_one_name_in_trusted_folders_are_several_in_the_manifest(assay, slide, tmp_path):
+    folder = copy_example("exam", tmp_path / "exam", recorded=True)
+    for run in (folder / "runs").iterdir():
+        (tmp_path / "private" / run.stem).mkdir()
+        run.rename(tmp_path / "private" / run.stem / "x.run")
+    renamed(folder, '"runs/*.run"', '"../private/*/x.run"')
+    done = assay("--trust", tmp_path / "private", "evaluate", folder)
+    assert done.returncode == 0, done.stderr
+    inputs = json.loads((folder / "out" / "manifest.json").read_text())["inputs"]
+    assert {"GOOD/x.run", "NARROW/x.run", "VAGUE/x.run"} < inputs.keys()
 
 
 @pytest.mark.parametrize("name", ["../private/secret", "/etc/hostname", "link.j2"])

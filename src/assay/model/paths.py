@@ -36,7 +36,7 @@ def path_inside(folder: Path, name: Path | str, what: str) -> Path:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a NUL
         raise SettingsError(f"{what} is not a path: {error}.") from error
-    if any(map(real.is_relative_to, _allowed(folder))):
+    if any(map(real.is_relative_to, allowed_folders(folder))):
         return path
     raise SettingsError(
         f"{what} names {path}, which is outside the folder: {real}. Copy it into the folder, or "
@@ -45,7 +45,7 @@ def path_inside(folder: Path, name: Path | str, what: str) -> Path:
     )
 
 
-def _allowed(folder: Path) -> Iterator[Path]:
+def allowed_folders(folder: Path) -> Iterator[Path]:
     """The folders that files may be in. The unresolved path comes first: it usually suffices, and
     resolving links is slow."""
     yield folder.absolute()

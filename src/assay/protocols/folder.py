@@ -22,7 +22,7 @@ from assay.ledger.address import Address, is_url, without_password
 from assay.ledger.places import exists
 from assay.ledger.store import Place
 from assay.model.errors import PrerequisiteError, SettingsError
-from assay.model.paths import matching_files, path_inside
+from assay.model.paths import allowed_folders, matching_files, path_inside
 from assay.model.wording import joined, printable
 from assay.protocols import registry
 from assay.protocols.config import Config
@@ -363,11 +363,12 @@ class Folder:
 
 
 def relative_to(folder: Path, path: Path) -> str:
-    """A file's name for manifests: relative to the folder if it lies there, else its last part."""
+    """A file's name for manifests: relative to the folder, or to the trusted one that it lies in, so
+    that the ``run.txt`` of two teams are two files; else its last part."""
     real = path.resolve()
-    for place in (folder.absolute, folder.resolve):
-        if real.is_relative_to(place()):
-            return real.relative_to(place()).as_posix()
+    for place in allowed_folders(folder):
+        if real.is_relative_to(place):
+            return real.relative_to(place).as_posix()
     return path.name
 
 
