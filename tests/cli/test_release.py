@@ -75,8 +75,8 @@ def test_a_release_says_what_is_in_it_to_who_has_no_assay(made):
     told = (public / "README.txt").read_text()
     assert all(described(files(public) - {"README.txt", "SHA256SUMS"}).values())
     for said in (
-        "Licence: CC0-1.0.", "floor: ", "\nEXAM-Cover: ", "used_at: ", "exam.self_rating, version ",
-        "cd dossier\nassay measure ",
+        "Licence: CC0-1.0.", "Missing: 0 ", "floor: ", "\nEXAM-Cover: ", "used_at: ",
+        "exam.self_rating, version ", "cd dossier\nassay measure ",
     ):  # fmt: skip
         assert said in told
     assert json.loads((public / "release.json").read_text())["licence"] == "CC0-1.0"

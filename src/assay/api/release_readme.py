@@ -40,6 +40,7 @@ def readme(
             f"Based on: {label_basis(replace(one, out=place))}.",
         ]
     head += [
+        f"Missing: {results.missing:,} {results.missing_what} have no usable label.",
         f"Policy {policy}: {policy_in_words(policy)}.",
         f"Licence: {licence or 'not stated; ask who published this'}.",
         f"Made with Assay {__version__}. Cite it, and the sources of the measures below.",

@@ -363,8 +363,8 @@ class Folder:
 
 
 def relative_to(folder: Path, path: Path) -> str:
-    """A file's name for manifests: relative to the folder, or to the trusted one that it lies in, so
-    that the ``run.txt`` of two teams are two files; else its last part."""
+    """A file's name for manifests: relative to the folder, or to the trusted one that it lies in
+    (the ``run.txt`` of two teams are two files), else its last part."""
     real = path.resolve()
     for place in allowed_folders(folder):
         if real.is_relative_to(place):
