@@ -380,6 +380,7 @@ class Opened:
         if head not in self._corrected:
             from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
 
+            self._corrected.clear()  # a workbench is open for days
             try:
                 self._corrected[head] = correct(self.parts, ledger)
             except SettingsError as error:
