@@ -25,6 +25,7 @@ from assay.statistics import corrected
 from assay.tasks.registry import REGISTRY
 from assay.web.desk import Desk
 from tests.command import run_here
+from tests.engine.test_checking import tampered
 from tests.statistics.trust_data import estimates
 
 RUNS, QUESTIONS = ("A", "B", "C"), [f"{number:04}" for number in range(1, 31)]
@@ -618,26 +619,24 @@ def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, judged):
     folder, *_ = judged
     drawn(assay, folder)
     assert assay("score", folder).returncode == 0
-    with sqlite3.connect(folder / "labels.sqlite") as db:
-        for one in ("draws_keep", "drawn_keep", "draws_stay", "drawn_stay"):
-            db.execute(f"DROP TRIGGER IF EXISTS {one}")
-        made = db.execute("SELECT created FROM draws").fetchone()
-        db.execute("UPDATE draws SET created = '2020-01-01T00:00:00+00:00'")
-    done = assay("labels", "verify", folder)
-    assert done.returncode != 0
-    assert f"was made {made[0]}, but the ledger says 2020-01-01" in done.stdout + done.stderr
-    with sqlite3.connect(folder / "labels.sqlite") as db:
-        db.execute("UPDATE draws SET created = ?", made)
-        db.execute("UPDATE drawn SET drawn = 1 - drawn WHERE name = '0001'")
-    done = assay("labels", "verify", folder)
-    assert done.returncode != 0
-    assert "draw 1 is not as it was written" in done.stdout + done.stderr
-    with sqlite3.connect(folder / "labels.sqlite") as db:
-        db.execute("DELETE FROM drawn")
-        db.execute("DELETE FROM draws")
-    done = assay("labels", "verify", folder)
-    assert done.returncode != 0
-    assert "it was removed" in done.stdout + done.stderr
+    path = folder / "labels.sqlite"
+    with sqlite3.connect(path) as db:
+        (made,) = db.execute("SELECT created FROM draws").fetchone()
+    for said, *statements in (
+        (
+            f"was made {made}, but the ledger says 2020-01-01",
+            "UPDATE draws SET created = '2020-01-01'",
+        ),
+        (
+            "draw 1 is not as it was written", f"UPDATE draws SET created = '{made}'",
+            "UPDATE drawn SET drawn = 1 - drawn WHERE name = '0001'",
+        ),
+        ("it was removed", "DELETE FROM drawn", "DELETE FROM draws"),
+    ):  # fmt: skip
+        tampered(path, *statements)
+        done = assay("labels", "verify", folder)
+        assert done.returncode != 0
+        assert said in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
