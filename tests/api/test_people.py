@@ -12,7 +12,7 @@ import pytest
 
 from assay.api.people import people_of
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.people_doubts import of_copies, of_guidelines, of_places
+from assay.protocols.people_doubts import copied_labels, guideline_notes, order_effects
 from assay.protocols.people_parts import in_words
 from assay.statistics.agreement import agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
@@ -120,21 +120,21 @@ def test_whoever_goes_by_the_place_or_copies_is_told_of_and_a_guideline_that_cha
                 Label("", "", PREFERENCE.name, "1", str(unit), who, Status.OK, verdict,
                       detail=detail)
             )  # fmt: skip
-    assert of_places(PREFERENCE, given) == (
+    assert order_effects(PREFERENCE, given) == (
         ["CAT chose what was shown first in 16 of 16."],
         ["What was shown first was chosen in 24 of 32."],
     )
     new = [one._replace(detail={"workbench": {"guideline": "b"}}) for one in given[:4]]
-    assert [*of_guidelines([*given, *new])] == [
+    assert [*guideline_notes([*given, *new])] == [
         "Labels were given under 2 versions of the guideline: 32 and 4."
     ]
-    assert [*of_guidelines(given)] == []
+    assert [*guideline_notes(given)] == []
     plain = [one._replace(detail={}) for one in given]  # from a file: nobody knows
-    assert of_places(PREFERENCE, plain) == ([], [])
+    assert order_effects(PREFERENCE, plain) == ([], [])
     told = "CAT and KIM labelled 16 units at the same moments: one copied the other."
-    assert [*of_copies(given)] == [told]
-    assert [*of_copies([one._replace(created=one.labeller.name) for one in given])] == []
-    assert [*of_copies(plain)] == []  # in a file all have one moment
+    assert [*copied_labels(given)] == [told]
+    assert [*copied_labels([one._replace(created=one.labeller.name) for one in given])] == []
+    assert [*copied_labels(plain)] == []  # in a file all have one moment
 
 
 def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):

@@ -93,9 +93,9 @@ def test_arrays_come_to_what_the_rules_say_one_by_one(seed: int, policy: str):
         evaluation = replace(world.evaluation, policy=Policy.parse(policy))
         runs = {name: file.run.answers for name, file in world.inputs.ac_files.items()}
         for whole in (False, True):
-            book = evaluation._opened(world.ledger, world.labellers, whole=whole)
+            book = evaluation._open_book(world.ledger, world.labellers, whole=whole)
             seen: list[JudgedAnswers] = []
-            with patch.object(judging, "_AT_ONCE", draw.randint(1, 9)):
+            with patch.object(judging, "_BLOCK", draw.randint(1, 9)):
                 judged = judge_answers(world.inputs, runs, book, seen.append)
             counts = (book.asked[ANSWER.name], book.missing[ANSWER.name], book.failed[ANSWER.name])
             assert counts == one_by_one.counted(world.inputs, book)
@@ -141,7 +141,7 @@ def test_nothing_hangs_on_where_blocks_end(seed: int):
         asked = requests_of(ENTAILMENT, nuggets_asked(world.inputs.answers()))
         world.say(draw.choice(list(asked)), draw)
         whole = world.result()
-        with patch.object(judging, "_AT_ONCE", 2), patch.object(looking_up, "_AT_ONCE", 3):
+        with patch.object(judging, "_BLOCK", 2), patch.object(looking_up, "_BLOCK", 3):
             parts = world.result()
         assert parts.findings.scores == whole.findings.scores
         assert (parts.asked, parts.missing, parts.failed) == (

@@ -27,7 +27,7 @@ from assay.page.parts import (
     Series,
 )
 from assay.page.wording import interval, number, percent, span, visible
-from assay.protocols.confidence_parts import Stated, confidence_parts, reading
+from assay.protocols.confidence_parts import ConfidentRun, confidence_parts, reading
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.pages import page_of
 from assay.reports.figures import figure
@@ -81,7 +81,7 @@ def read(scores):
     """A run with two right answers and two wrong ones, in a word and a sentence."""
     half, none = np.array([1.0, 0, 1, 0]), np.zeros(4)
     answers = Answers(half, half, none, np.ones(4, dtype=bool), np.zeros(4, dtype=bool))
-    return reading(Stated("A", answers, scores, Abstention.of(answers)))
+    return reading(ConfidentRun("A", answers, scores, Abstention.of(answers)))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_of_many_curves_the_best_and_the_worst_are_named():
             name: cases.certain(f"run{n}", name, 0.5, Interval(0.4, 0.6))
             for name in ("HMR", "R_O", "R_U")
         }
-        return Stated(f"run{n}", answers, scores, Abstention.of(answers))
+        return ConfidentRun(f"run{n}", answers, scores, Abstention.of(answers))
 
     runs = [run(n) for n in range(12)]
     assert curves(runs[:8]).named == ()

@@ -24,7 +24,7 @@ from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import LabellerId
 from assay.model.options import Option
 from assay.model.wording import counted, joined, printable
-from assay.protocols.answers.marked import Originals, Rulings, read_edits, unlike
+from assay.protocols.answers.marked import Originals, Rulings, read_edits, unmet_edits
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.places import Place, WhereUsed
@@ -117,7 +117,7 @@ def import_marked(
         _tell_of_another_spelling(who.name, _people(ledger), note)
         trial.add(edits.labels)
         after = scored.score(ledger, whole=True)
-        faults = unlike(edits, after.findings.detail.answers, rulings)
+        faults = unmet_edits(edits, after.findings.detail.answers, rulings)
         if faults:
             raise FormatError(faults)
         labels = tuple(_written(edits.labels, before, after))  # while the labels are there

@@ -17,7 +17,7 @@ from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
 from assay.model.trec_rag import RagNugget
 from assay.model.wording import joined
-from assay.protocols.trec_rag.bank import Bank, StandingNugget, TopicBank
+from assay.protocols.trec_rag.bank import Bank, CurrentNugget, TopicBank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.tasks.trec_rag_nuggets import EDIT, NuggetEdit
 
@@ -88,7 +88,7 @@ class Edited:
 
 def _write_edits(
     bank: TopicBank,
-    standing: Sequence[StandingNugget],
+    standing: Sequence[CurrentNugget],
     ledger: Ledger,
     lines: Sequence[NuggetLine],
     name: str,
@@ -131,15 +131,13 @@ def _becomes(nuggets: Iterable[RagNugget | NuggetLine]) -> _Becomes:
     )
 
 
-def _roots(line: NuggetLine, standing: Sequence[StandingNugget]) -> tuple[str, ...]:
+def _roots(line: NuggetLine, standing: Sequence[CurrentNugget]) -> tuple[str, ...]:
     """The machine's nuggets that a line comes from; the empty one for what was added."""
     roots = (root for number in line.numbers for root in standing[number - 1].roots or ("",))
     return tuple(dict.fromkeys(roots)) or ("",)
 
 
-def _counted(
-    standing: Sequence[StandingNugget], lines: Sequence[NuggetLine], labels: int
-) -> Edited:
+def _counted(standing: Sequence[CurrentNugget], lines: Sequence[NuggetLine], labels: int) -> Edited:
     uses = [number for line in lines for number in line.numbers]
     changed = 0
     for line in lines:

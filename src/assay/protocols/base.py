@@ -177,8 +177,8 @@ class Reading:
         read: Callable[[Path], Parsed[Mapping[str, T]]],
         text_of: Callable[[T], str] = str,
     ) -> dict[str, T]:
-        """Read the passages in all files of an entry, by id. It is a fault if files have different
-        texts for one id."""
+        """Read the passages in all files of an entry, by id. Different texts for one id are a
+        fault."""
         known: dict[str, T] = {}
         for path, passages in self.many(name, read):
             conflicting = [
@@ -194,8 +194,7 @@ class Reading:
     def unread_files(self) -> Iterator[str]:
         """Yield a warning for each entry with a pattern such as ``runs/*.txt`` if the same folder
         holds files that no entry names: nothing would be scored of a run with another extension. A
-        file that differs from one that is read only after the first dot is taken to belong to
-        it."""
+        file that differs from one that is read only after the first dot belongs to it."""
         folder, files_by_entry = self.folder, {}
         for name in folder.config.inputs:
             with suppress(SettingsError):  # a pattern that matches nothing is reported elsewhere
@@ -366,8 +365,7 @@ class Protocol(ABC, Generic[S, I]):
 
     def contents(self, inputs: I, run: str) -> Mapping[str, Content]:
         """What a run was asked and handed in, by topic, so that ``assay gate`` can compare two
-        evaluations on the topics that are unchanged. If empty, topics are known only by their
-        ids."""
+        evaluations on the topics that are unchanged. If empty, topics are known only by id."""
         return {}
 
     def inputs_in_words(self, inputs: I) -> str:
@@ -375,8 +373,7 @@ class Protocol(ABC, Generic[S, I]):
         return "inputs read"
 
     def more_labellers(self, folder: Folder, settings: S) -> dict[str, Labeller]:
-        """Labellers that steps name in addition to those of the tasks (several models for one
-        task)."""
+        """Labellers that steps name beside those of the tasks (several models for one task)."""
         return {}
 
     def marked(self, inputs: I) -> Originals | None:

@@ -28,11 +28,8 @@ def carried(
 ) -> tuple[Label, Sequence[Label]] | None:
     """The label that counted before new labels of ``parts`` (task, unit) changed the unit of
     ``task`` to what it is now, with the labels of the parts as they were then. ``unit_beside``
-    makes the unit from labels of the parts.
-
-    Only a label that counted here already is carried over. One given to a former unit later was
-    meant for something else with the same content.
-    """
+    makes the unit from labels of the parts. Only a label that counted here already is carried over.
+    One given to a former unit later was meant for something else with the same content."""
     histories = [book.history(*part) for part in parts]
     if all(len(labels) < 2 for labels in histories):
         return None
@@ -77,8 +74,7 @@ def _counted_at(
 
 
 def may_have_several(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:
-    """Which of some units of a task may have more than one label. Nothing is ever carried over for
-    the others."""
+    """Which units of a task may have more than one label; only for these is any carried over."""
     if book.by_unit is None:
         return np.zeros(len(units.first), np.bool_)
     return book.by_unit.may_have_several(task, units.first)

@@ -1,5 +1,5 @@
-"""How runs whose answers state a confidence are shown: which way they err, how reliable they are,
-what they would come to if they declined more often."""
+"""Report sections for runs whose answers state a confidence: which way they err, how reliable they
+are, and their scores if they declined more often."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ _RULE = (
     " middling. The mean confidence of the wrong answers is 1 − R_O, that of the right ones R_U."
 )
 _MOST_BARS = 8
-"""With more runs than this the map has no intervals."""
+"""Most runs for which the map shows intervals."""
 
 _COMPANY = 10
-"""Curves of other runs behind a run's own, so that a page stays small."""
+"""Most curves of other runs shown behind a run's own, so that pages stay small."""
 
 _MOST_CURVES, _ENDS, _BEGIN = 8, 3, 0.05
 """Of more curves than this the best and the worst are named, and the noise on the left left out."""
 
 _MOST_RUNS = {"HMR": 20, "ECE": 20, "AUROC": 8}
 _MOST_TOPICS = 1_000
-"""How much is compared for a page: what takes a few seconds."""
+"""Limits for the comparison of runs on a page, so that it takes a few seconds."""
 _ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Stated:
-    """A run with its answers, scores (:mod:`assay.protocols.confidence_scores`) and how it
-    declines; ``summary`` says what else must be known of it."""
+class ConfidentRun:
+    """A run with its answers, scores (:mod:`assay.protocols.confidence_scores`) and abstention.
+    ``summary`` says what else must be known about it."""
 
     run: str
     answers: Answers
@@ -68,12 +68,12 @@ class Stated:
 
     @property
     def right(self) -> int:
-        """How many answers are right."""
+        """The number of right answers."""
         return int((self.answers.present & (self.answers.correct == 1)).sum())
 
     @property
     def wrong(self) -> int:
-        """How many answers are wrong; a question left out is."""
+        """The number of wrong answers, including questions left out."""
         return int((~self.answers.present | (self.answers.correct == 0)).sum())
 
     @property
@@ -83,8 +83,8 @@ class Stated:
         return self.answers.p[known], self.answers.correct[known]
 
 
-def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -> list[Part]:
-    """The sections of runs, best first; ``topics`` is what their answers are to."""
+def confidence_parts(runs: Sequence[ConfidentRun], settings: Binned, *, topics: str) -> list[Part]:
+    """The sections for runs, best first. ``topics`` names what their answers are to."""
     if not runs:
         return []
     curves = {one.run: risk_curve(one.run, *one.known) for one in runs if len(one.known[0])}
@@ -133,9 +133,8 @@ def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -
 # -- in words -------------------------------------------------------------------------------------
 
 
-def reading(one: Stated) -> tuple[str, str]:
-    """Say in a word and a sentence, by the rule that the page states, how well a run's confidence
-    fits."""
+def reading(one: ConfidentRun) -> tuple[str, str]:
+    """Say in a word and a sentence how well a run's confidence fits, by the rule on the page."""
     over, under, hmr = (one.scores.get(name) for name in ("R_O", "R_U", "HMR"))
     ends = [score.ends if score else None for score in (over, under, hmr)]
     if over is None or under is None or None in ends or not (one.right or one.wrong):
@@ -170,18 +169,15 @@ def _below(one: Score, other: Score) -> bool:
 
 
 def _shares(low: float | None, high: float | None) -> str:
-    """A share, or from its least to its greatest where it hangs on what is missing."""
+    """A share, or its range if it depends on missing labels."""
     return "–".join(dict.fromkeys((percent(low), percent(high))))
 
 
-def _groups(runs: Sequence[Stated], topics: str) -> str:
-    """The runs that do not differ from the best, by HMR, ECE and AUROC, in words; empty where there
-    are no two runs to compare, or too many.
-
-    Randomisation tests of all pairs of the runs whose answers all have a label, with Holm's
-    correction, as ``assay compare out/per_topic.csv`` makes them; a question left out counts as the
-    worst that could have been handed in.
-    """
+def _groups(runs: Sequence[ConfidentRun], topics: str) -> str:
+    """The runs that do not differ from the best by HMR, ECE and AUROC, in words. Empty if there are
+    fewer than two runs to compare, or too many. Randomisation tests of all pairs of runs whose
+    answers all have a label, with Holm's correction, as in ``assay compare out/per_topic.csv``. A
+    question left out counts as the worst possible answer."""
     from assay.statistics.comparison import compare_confidences  # noqa: PLC0415 (scipy)
 
     compared = [one for one in runs if one.right + one.wrong == len(one.answers.present)]
@@ -217,7 +213,7 @@ _COVERAGE, _RISK = "coverage: share answered", "risk: share of these wrong"
 
 
 def _risks(curves: Sequence[Curve]) -> Curves:
-    """The curves of all runs; of many, those of the best and of the worst stand out."""
+    """The curves of all runs; if there are many, the best and the worst stand out."""
     note = (
         "The share that would be wrong if a run answered only from a certain confidence up and "
         "said “I don’t know” below it. Lower is better. If the curve climbs to the right, the run "
@@ -242,7 +238,7 @@ def _area(curve: Curve) -> float:
     return sum((x - before) * y for before, (x, y) in zip(begins, curve.points, strict=False))
 
 
-def _points(runs: Sequence[Stated]) -> list[Point]:
+def _points(runs: Sequence[ConfidentRun]) -> list[Point]:
     points = []
     bars = len(runs) <= _MOST_BARS
     for one in runs:
@@ -250,7 +246,7 @@ def _points(runs: Sequence[Stated]) -> list[Point]:
         if over is None or under is None or over.ends is None or under.ends is None:
             continue
         if over.value is None and under.value is None:
-            continue  # it could stand anywhere
+            continue  # it could be anywhere
         ranges = (over.interval, under.interval) if bars else ()
         points.append(Point(one.run, over.ends.floor, under.ends.floor, *ranges))
     return points
@@ -291,7 +287,7 @@ _SWEEP = (
 )  # fmt: skip
 
 
-def _declining(runs: Sequence[Stated]) -> Part:
+def _declining(runs: Sequence[ConfidentRun]) -> Part:
     rows: list[tuple[Value, ...]] = []
     sweeps: list[Item] = []
     for one in runs:

@@ -1,4 +1,4 @@
-"""Scores of runs whose answers state a confidence: calibration, what is tried, how runs decline."""
+"""Scores of runs whose answers state a confidence: calibration, attempted scores and abstention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEASURES = (*_REWARDS, *_CALIBRATION)
 
 
 def measures_with(more: Iterable[str]) -> tuple[str, ...]:
-    """All measures, with ``more`` of the same answers after accuracy."""
+    """All measures, with ``more`` measures of the same answers after accuracy."""
     return (*_REWARDS, *more, *_CALIBRATION)
 
 
@@ -53,7 +53,7 @@ def score_confidence(
         bins=settings.bins,
         closed=settings.bins_closed,
     )
-    # Both ends of all measures rest on few completions: each is resampled once, for what needs it.
+    # The ends of all measures share few completions; each is resampled once.
     completions: dict[bytes, tuple[Completion, list[str]]] = {}
     for measure in measures:
         ends = ranges[measure]
@@ -98,28 +98,27 @@ def _key(completion: Completion) -> bytes:
 
 
 class Verdicts(NamedTuple):
-    """A run's answers, with ``more`` of each: the floors and the ceilings of further measures,
-    question by question."""
+    """A run's answers, and the floors and ceilings of ``more`` measures, question by question."""
 
     answers: Answers
     more: Mapping[str, tuple[Floats, Floats]]
 
     def only(self, places: Sequence[int]) -> Verdicts:
-        """Those to some questions, by their places."""
+        """The answers to the questions at some indexes."""
         some = {name: (low[places], high[places]) for name, (low, high) in self.more.items()}
         return Verdicts(self.answers.only(places), some)
 
     def scores(self, run: str, settings: Binned) -> dict[str, Score]:
-        """:func:`score_confidence` with the means of the further measures."""
+        """:func:`score_confidence`, and the means of the further measures."""
         return self._with_means(run, score_confidence(run, self.answers, settings), settings)
 
     def attempted(
         self, run: str, settings: Binned, every: Mapping[str, Score]
     ) -> Mapping[str, Score]:
-        """The same over the questions that the run tried (:meth:`Answers.attempted`); those over
-        ``every`` one where it surely tried all. What may decline or not counts from wrong to right,
-        and from the worst to the best: a mean with it holds the mean without it. Other measures are
-        then bounded by nothing."""
+        """The scores over the questions that the run attempted (:meth:`Answers.attempted`), or
+        ``every`` score if it certainly attempted all. An answer that may or may not decline counts
+        from wrong to right and from worst to best, as a mean with it bounds the mean without it.
+        Other measures are then unbounded."""
         if (self.answers.present & (self.answers.refused == 0)).all():
             return every
         tried = self.only(self.answers.attempted())
@@ -150,9 +149,8 @@ class Verdicts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """How a run declines: ``refused`` answers, ``rightly`` so many of them, ``unknown`` where
-    nobody knows, of ``to_refuse`` questions that are to be refused
-    (:mod:`assay.measures.abstention`)."""
+    """How a run declines (:mod:`assay.measures.abstention`): ``refused`` answers, of these
+    ``rightly``; ``unknown`` answers that may decline; and questions that are ``to_refuse``."""
 
     refused: int
     rightly: int
@@ -164,7 +162,7 @@ class Abstention:
 
     @classmethod
     def of(cls, answers: Answers) -> Abstention:
-        """How a run's answers decline, and what it would come to if it did so more often."""
+        """How a run's answers decline, and its scores if it declined more often."""
         precision, recall = abstention(answers)
         refused = answers.present & (answers.refused == 1)
         return cls(
@@ -178,12 +176,12 @@ class Abstention:
         )
 
     def document(self) -> Any:
-        """As JSON has it."""
+        """The values as JSON."""
         return _plain(asdict(self))
 
 
 def _plain(value: Any) -> Any:
-    """``value`` with each range as an object: value (null where it is none), floor, ceiling."""
+    """``value`` with each range as an object: value (null if it is a range), floor, ceiling."""
     if isinstance(value, Range):
         return {"value": value.value, "floor": value.floor, "ceiling": value.ceiling}
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What ``assay.toml`` may hold, section by section."""
+"""The contents of ``assay.toml``, section by section."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class JudgingSection(_Section):
     @field_validator("extra", "engine")
     @classmethod
     def _no_secrets(cls, extra: dict[str, Any]) -> dict[str, Any]:
-        """They tell labellers apart: each is written to the ledger, manifest and report."""
+        """Refuse secrets: these settings are written to ledger, manifest and report."""
         name = secret_in(extra)
         if name is not None:
             raise ValueError(secret_message(name))
@@ -72,7 +72,8 @@ class JudgingSection(_Section):
     @field_validator("engine")
     @classmethod
     def _no_code(cls, engine: dict[str, Any]) -> dict[str, Any]:
-        """A folder that somebody sends brings no code along: many of vLLM's arguments name some."""
+        """Refuse arguments of vLLM that may name code: a folder from someone else must bring
+        none."""
         for name, value in engine.items():
             plain = isinstance(value, int | float) and name != "trust_remote_code"
             if not plain and not (isinstance(value, str) and name in _ENGINE_WORDS):
@@ -85,8 +86,8 @@ class JudgingSection(_Section):
 
 
 class PriceSection(_Section):
-    """``[prices."MODEL"]``: US dollars for a million tokens; ``cached`` those that the server had
-    read before, ``cache_write`` those that it puts into its cache (as ``input`` where left out)."""
+    """``[prices."MODEL"]``: US dollars per million tokens. ``cached`` are tokens that the server
+    had read before, ``cache_write`` those that it puts into its cache (``input`` if left out)."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
@@ -96,7 +97,7 @@ class PriceSection(_Section):
 
 class EnsembleSection(_Section):
     """``[ensembles.NAME]``: labellers that vote, each asked ``samples`` times at ``temperature``
-    (that of ``[judging]`` where left out)."""
+    (that of ``[judging]`` if left out)."""
 
     members: list[str] = Field(min_length=1)
     rule: Rule = Rule.MAJORITY
@@ -142,7 +143,7 @@ class UiSection(_Section):
     @field_validator("keys")
     @classmethod
     def _one_key_each(cls, keys: dict[str, str]) -> dict[str, str]:
-        """Each command has a key of its own, and none that gives a verdict. Returns all of them."""
+        """Check that each command has a key of its own that gives no verdict; return all keys."""
         unknown = sorted(keys.keys() - COMMANDS.keys())
         if unknown:
             raise ValueError(
@@ -163,23 +164,23 @@ class UiSection(_Section):
 
 
 class AuditSection(_Section):
-    """``[audit]``: what ``assay audit`` cannot know. ``families`` are those of systems, by the name
-    of a run or of a labeller, in which ``*`` stands for anything."""
+    """``[audit]``: what ``assay audit`` cannot know. ``families`` maps names of runs or labellers,
+    in which ``*`` stands for anything, to families of systems."""
 
     families: dict[str, str] = Field(default_factory=dict)
 
 
 class ReleaseSection(_Section):
-    """``[release]``: under which licence, and whose runs are whose, by the name of a run, in which
-    ``*`` stands for anything."""
+    """``[release]``: the licence, and ``teams`` by names of runs, in which ``*`` stands for
+    anything."""
 
     licence: str = ""
     teams: dict[str, str] = Field(default_factory=dict)
 
 
 class GateMeasure(_Section):
-    """A measure in ``[gate]``: ``loss`` is how much worse than the baseline it may be (left out: it
-    is not tested), ``min`` and ``max`` are bounds on its lower and upper end."""
+    """A measure in ``[gate]``: ``loss`` is how much worse than the baseline it may be (not tested
+    if left out), ``min`` and ``max`` are bounds on its lower and upper end."""
 
     loss: float | None = Field(None, ge=0, allow_inf_nan=False)
     min: float | None = Field(None, allow_inf_nan=False)
@@ -193,9 +194,9 @@ class GateMeasure(_Section):
 
 
 class GateSection(_Section):
-    """``[gate]``: what ``assay gate`` asks. ``alpha`` is the level of its tests, ``questions`` the
-    share of the baseline's questions that must be there; ``baseline``, a file in the folder, and
-    ``run`` stand for the options of their names."""
+    """``[gate]``: what ``assay gate`` tests. ``alpha`` is the level of its tests, ``questions`` the
+    share of the baseline's questions that must be present. ``baseline``, a file in the folder, and
+    ``run`` replace the options with these names."""
 
     alpha: float = Field(0.05, gt=0, lt=1)
     questions: float = Field(0.95, gt=0, le=1)
@@ -205,7 +206,7 @@ class GateSection(_Section):
 
 
 class Config(_Section):
-    """All of ``assay.toml``. ``settings`` is read by the protocol."""
+    """All of ``assay.toml``. The protocol reads ``settings``."""
 
     evaluation: EvaluationSection
     inputs: dict[str, str | list[str]]

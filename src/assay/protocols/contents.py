@@ -1,4 +1,4 @@
-"""What a run was asked and handed in, topic by topic, to tell whether two evaluations are
+"""What a run was asked and handed in, topic by topic, to tell whether evaluations are
 comparable."""
 
 from __future__ import annotations
@@ -13,12 +13,9 @@ from assay.tasks.base import canonical
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A topic of one run.
-
-    ``answer`` and ``passages`` are plain JSON, None if the run has none; a passage is a text, or an
-    id with its text or None. ``lines`` are the answer as people read it. Topics of the same
-    ``session`` (turns of a conversation) are not independent.
-    """
+    """A topic of one run. ``answer`` and ``passages`` are plain JSON, None if the run has none; a
+    passage is a text, or an id with its text or None. ``lines`` are the answer as people read it.
+    Topics of the same ``session`` (turns of a conversation) are not independent."""
 
     question: str
     references: Sequence[str] = ()

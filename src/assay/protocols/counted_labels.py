@@ -25,13 +25,10 @@ _BLOCK = 4096  # labels that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class CountedLabels(Sequence[Label | None]):
-    """The label that counts for each of a row of units, None if there is none.
-
-    A label is only made when it is accessed; ``map`` and ``failed`` make none. ``places`` are
-    places in the columns of ``by_unit``, −1 if there is none. ``others`` has, by index in the row,
-    the labels that are in no column: those derived from other tasks, and all labels if they are
-    read whole.
-    """
+    """The label that counts for each of a row of units, None if there is none. A label is only made
+    when it is accessed; ``map`` and ``failed`` make none. ``places`` are places in the columns of
+    ``by_unit``, −1 if there is none. ``others`` has, by index in the row, the labels that are in no
+    column: those derived from other tasks, and all labels if they are read whole."""
 
     by_unit: UnitLabels | None
     places: npt.NDArray[np.signedinteger[Any]]
@@ -43,8 +40,8 @@ class CountedLabels(Sequence[Label | None]):
         return CountedLabels(self.by_unit, np.where(which, NONE, self.places), others)
 
     def spread(self, which: Bools) -> CountedLabels:
-        """The labels in a longer row: at the positions that ``which`` marks, with None at all
-        others."""
+        """The labels in a longer row: at the positions that ``which`` marks, with None
+        elsewhere."""
         at = np.flatnonzero(which)
         places = np.full(len(which), NONE, np.int64)
         places[at] = self.places
@@ -83,10 +80,10 @@ class CountedLabels(Sequence[Label | None]):
     def __iter__(self) -> Iterator[Label | None]:
         for begin in range(0, len(self), _BLOCK):
             places = self.places[begin : begin + _BLOCK]
-            held = places[places >= 0]
+            in_columns = places[places >= 0]
             found: Iterator[Label] = iter(())
-            if self.by_unit is not None and len(held):
-                found = self.by_unit.columns.labels(held.astype(np.int64))
+            if self.by_unit is not None and len(in_columns):
+                found = self.by_unit.columns.labels(in_columns.astype(np.int64))
             for at, place in enumerate(places.tolist(), begin):
                 yield next(found) if place >= 0 else self.others.get(at)
 
@@ -154,8 +151,8 @@ class CountedLabels(Sequence[Label | None]):
         return found
 
     def by_kind(self) -> Iterator[tuple[Label, Integers]]:
-        """Group labels of the same task, labeller and detail. Yields one label of each group, and
-        the indexes of all."""
+        """Group labels of the same task, labeller and detail: one label of each group, and all
+        indexes."""
         held = self.in_columns
         if self.by_unit is not None and len(held):
             for label, group in self.by_unit.columns.by_kind(self.places[held]):
@@ -165,13 +162,13 @@ class CountedLabels(Sequence[Label | None]):
 
     def numbers(self, which: Integers) -> Integers:
         """The numbers in the ledger of the labels at some indexes."""
-        found = self.places[which].astype(np.int64)
-        held = found >= 0
+        numbers = self.places[which].astype(np.int64)
+        in_columns = numbers >= 0
         if self.by_unit is not None:
-            found[held] = self.by_unit.columns.rows(found[held])
-        for at in np.flatnonzero(~held).tolist():
-            found[at] = self.others[int(which[at])].rowid
-        return found
+            numbers[in_columns] = self.by_unit.columns.rows(numbers[in_columns])
+        for at in np.flatnonzero(~in_columns).tolist():
+            numbers[at] = self.others[int(which[at])].rowid
+        return numbers
 
 
 class LabelRow(Sequence[Label | None]):

@@ -1,4 +1,4 @@
-"""What measures are, in a sentence each, with their sources: the tables of ``definitions.toml``."""
+"""Definitions of measures, with their sources: the tables of ``definitions.toml``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TABLES = tomllib.loads(files("assay.protocols").joinpath("definitions.toml").re
 
 
 def glossary(table: str) -> tuple[Definition, ...]:
-    """The definitions of a table, in its order."""
+    """The definitions in a table, in its order."""
     return tuple(
         Definition(name, one["says"], one["source"]) for name, one in _TABLES[table].items()
     )

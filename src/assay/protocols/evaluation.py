@@ -80,14 +80,12 @@ class Evaluation:
         return cls(folder, protocol, settings, chosen, inputs, reading.files, warnings)
 
     def quick(self) -> Self:
-        """A copy for callers that do not use the intervals of scores, which take longest to
-        compute."""
+        """A copy for callers that ignore the intervals of scores, which take longest."""
         return replace(self, settings=self.settings.model_copy(update={"resamples": 1}))
 
     @cached_property
     def tasks(self) -> tuple[AnyTask, ...]:
-        """The tasks that the settings ask for, and those that steps ask, which may depend on the
-        inputs."""
+        """The tasks that the settings ask for, and those that steps ask for these inputs."""
         asked = (step.asked_task for step in self.steps)
         return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *asked)))
 
@@ -104,8 +102,7 @@ class Evaluation:
     # -- judging -----------------------------------------------------------------------------
 
     def labellers(self) -> dict[str, Labeller]:
-        """The labeller of each task. Equal SPECs share one labeller, so that a model is loaded
-        once."""
+        """The labeller of each task. Equal SPECs share one, so that a model is loaded once."""
         more = self.protocol.more_labellers(self.folder, self.settings)
         return {**self.folder.labellers(self.tasks, self._spec), **more}
 
@@ -116,8 +113,7 @@ class Evaluation:
         return {**found, **self.protocol.more_labellers(self.folder, self.settings)}, warnings
 
     def _spec(self, task: AnyTask) -> str:
-        """The SPEC of a task's labeller. A task that a step asks as another has the labeller of
-        that one."""
+        """The SPEC of a task's labeller, or of the task as which a step asks it."""
         under = {step.task: step.asked_task for step in self.steps}
         return self.folder.labeller_spec(under.get(task, task))
 

@@ -194,8 +194,7 @@ class Folder:
 
     @property
     def ledger_is_named(self) -> bool:
-        """Whether ASSAY_LEDGER names the ledger, which may then be another than ``out/`` was made
-        from."""
+        """Whether ASSAY_LEDGER names the ledger, which may not be the one behind ``out/``."""
         return _ledger_from_environment() is not None
 
     def has_ledger(self) -> bool:
@@ -211,8 +210,7 @@ class Folder:
 
     def check_entries(self) -> None:
         """Raise SettingsError for entries of ``[inputs]`` that no protocol of Assay or of the
-        folder reads. Any entry is allowed if a protocol of the folder does not say what it
-        reads."""
+        folder reads. Any entry is allowed if a protocol of the folder declares no entries."""
         entries = [registry.find_protocol(view.protocol).entries for view in self._views]
         known = {name for names in entries for name in names}
         unknown = [name for name in self.config.inputs if name not in known]
@@ -224,8 +222,8 @@ class Folder:
                 raise SettingsError("\n".join((self._entry("[inputs]"), *lines)))
 
     def input_files(self, name: str, *, required: bool = True) -> list[Path]:
-        """The files that an entry of ``[inputs]`` names, sorted. Raises SettingsError if a pattern
-        matches nothing."""
+        """The files of an entry of ``[inputs]``, sorted. Raises SettingsError if a pattern has no
+        match."""
         entry = self.config.inputs.get(name)
         if entry is None:
             if required:
@@ -240,10 +238,10 @@ class Folder:
             place = path_inside(self.path, start, entry_name)
             matches = matching_files(self.path, pattern, entry_name)
             if not matches:
-                there = joined(sorted(one.name for one in place.glob("*") if one.is_file()), 5)
+                existing = joined(sorted(one.name for one in place.glob("*") if one.is_file()), 5)
                 raise SettingsError(
                     f"{entry_name} = '{pattern}' matches no file"
-                    + (f"; {start} has {there}." if start and there else ".")
+                    + (f"; {start} has {existing}." if start and existing else ".")
                 )
             files.update(dict.fromkeys(matches))
         return list(files)
@@ -270,8 +268,8 @@ class Folder:
         return Renderer(own)
 
     def _foreign_templates(self) -> set[str] | None:
-        """Names of template files of the folder's protocols that are not part of Assay; None if it
-        has no such protocol."""
+        """Names of template files of protocols that are not part of Assay; None without such
+        protocols."""
         foreign = [view for view in self._views if not registry.is_own(view.protocol)]
         names: set[str] = set()
         for view in foreign:
@@ -322,8 +320,7 @@ class Folder:
         self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
     ) -> dict[str, Labeller]:
         """The labeller of each task, by the task's name. Equal SPECs share one labeller, so that a
-        model is loaded once. ``spec`` gives the SPEC of a task in place of
-        :meth:`labeller_spec`."""
+        model is loaded once. ``spec`` replaces :meth:`labeller_spec`."""
         made: dict[str, Labeller] = {}
         return {one.name: self._labeller(one, spec, made) for one in tasks if not one.by_people}
 
@@ -351,7 +348,7 @@ class Folder:
         return result, warnings
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
-        """``[settings]`` as the protocol's own model. Raises SettingsError that names each wrong
+        """``[settings]`` as the protocol's own model. Raises SettingsError naming each wrong
         entry."""
         try:
             return kind.model_validate(self.config.settings)

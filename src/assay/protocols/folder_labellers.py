@@ -1,4 +1,4 @@
-"""The labellers that an evaluation folder names, made with its settings."""
+"""Making the labellers that an evaluation folder names, with its settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def single(folder: Folder, spec: str, temperature: float | None) -> Labeller:
-    """One labeller with the folder's settings."""
+    """Make one labeller with the folder's settings."""
     judging = folder.config.judging
     options = LabellerOptions(
         limits=Limits(judging.concurrency, judging.requests_per_minute, judging.tokens_per_minute),
@@ -40,7 +40,7 @@ def single(folder: Folder, spec: str, temperature: float | None) -> Labeller:
 
 
 def ensemble(folder: Folder, name: str, made: dict[str, Labeller]) -> Labeller:
-    """The labellers of ``[ensembles.NAME]`` as one that lets them vote; ``made`` are used again."""
+    """Make the labellers of ``[ensembles.NAME]`` into one that lets them vote, reusing ``made``."""
     section = folder.config.ensembles.get(name)
     where = f"{folder.path / 'assay.toml'}: [ensembles.{name}]"
     if section is None:

@@ -1,5 +1,4 @@
-"""Runs of relevance judgments: those beside the grades that rankings are scored by, and an
-evaluation's own."""
+"""Runs of relevance judgments, compared with the grades of rankings, and an evaluation's own."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from assay.statistics.relevance_agreement import RJ_NAMES, PoolDocument, judgmen
 
 
 def judgment_board(shares: Mapping[str, float | None]) -> Board:
-    """Their leaderboard."""
+    """The leaderboard of judgment runs."""
     note = (
         "The labels of judgment runs are compared with the labels used here, over the whole pool. "
         "A document that a run leaves undecided counts as a wrong label. A pair is two documents "
@@ -33,9 +32,9 @@ def judgment_board(shares: Mapping[str, float | None]) -> Board:
 def judgment_scores(
     runs: Mapping[str, JudgmentRun], ranked: Ranked, highest: int, resampling: ResamplingArguments
 ) -> tuple[dict[str, dict[str, Score]], dict[str, float | None]]:
-    """Agreement of every judgment run with the grades of rankings, over the whole pool
-    (:func:`assay.statistics.relevance_agreement.judgment_ranges`), and the share of it that each
-    judged. A grade that is missing is one of 0 to ``highest``."""
+    """Agreement of every judgment run with the grades of rankings over the whole pool
+    (:func:`assay.statistics.relevance_agreement.judgment_ranges`), and the share of the pool that
+    each judged. A missing grade may be any from 0 to ``highest``."""
     found: dict[str, dict[str, Score]] = {}
     shares: dict[str, float | None] = {}
     for name, run in runs.items():
@@ -72,15 +71,15 @@ def own_judgment_run(
     grades: Floats,
     grade: Callable[[Mapping[str, Any]], float],
 ) -> JudgmentRun | None:
-    """The labels of documents (topic, document), which are ``grades``, as a judgment run to be
-    handed in or compared; None without any. The confidence is the share of an ensemble's votes that
-    agree with its label, 1 for a single labeller, which states none."""
+    """The labels of documents (topic, document), whose values are ``grades``, as a judgment run to
+    hand in or compare; None if there are none. The confidence is the share of an ensemble's votes
+    that agree with its label, or 1 for a single labeller, which states none."""
     agreeing = np.ones(len(grades))
     for like, which in labels.by_kind():
         votes = [one["verdict"] for one in like.detail.get("votes", ()) if one["verdict"]]
         if votes:
-            said = np.array(list(map(grade, votes)))
-            agreeing[which] = (said[:, None] == grades[which]).mean(axis=0)
+            votes_grades = np.array(list(map(grade, votes)))
+            agreeing[which] = (votes_grades[:, None] == grades[which]).mean(axis=0)
     guesses: dict[str, dict[str, RelevanceGuess]] = {}
     columns = (grades.tolist(), agreeing.tolist())
     for (topic, doc), found, share in zip(documents, *columns, strict=True):

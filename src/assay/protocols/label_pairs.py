@@ -24,8 +24,8 @@ class LabelsPair:
 def pairwise_agreement(
     labels: Mapping[str, Mapping[tuple[str, str], float]], resampling: ResamplingArguments
 ) -> Iterator[LabelsPair]:
-    """Compare every two sources on what both labelled. ``labels`` maps source → (topic, what is
-    labelled) → label."""
+    """Compare every two sources on what both labelled; ``labels``: source → (topic, item) →
+    label."""
     for first, second in combinations(labels, 2):
         shared = [one for one in labels[first] if one in labels[second]]
         if shared:

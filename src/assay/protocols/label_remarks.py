@@ -1,5 +1,4 @@
-"""What to know of the labels of an evaluation, in words: which others there are, which are missing,
-and why labels failed."""
+"""Remarks on the labels of an evaluation: which others exist, are missing, or failed, and why."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from assay.protocols.unit_labels import UnitLabels
 from assay.tasks.base import AnyTask
 
 _REASONS = 3
-"""Reasons that are told; of what is left the number is."""
+"""Most reasons that are listed; the rest are counted."""
 
 
 def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[Gap]:
-    """What labels that scores wanted are missing, or failed."""
+    """The labels that scoring wanted and that are missing or failed."""
     titles = {task.name: task.title for task in tasks}
     unsettled = 0 if book.by_unit is None else len(book.by_unit.unsettled)
     so = "“assay judge” asks for the missing labels."
@@ -38,33 +37,33 @@ def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[Gap]:
 
 
 def why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
-    """Why labels in the ledger failed, the most frequent reasons first, of units that have no
-    usable label by anybody who counts here: one by others, or by the labeller with former settings,
-    is none. Units that are not asked any more may be among them."""
+    """Why labels in the ledger failed, the most frequent reasons first, for units without a usable
+    label by anybody who counts here (labels by others, or under former settings, do not). They may
+    include units that are not asked about any more."""
     for task in tasks:
         if book.by_unit is None or not book.failed[task.name]:
             continue
         own, ledger = book.by_unit.configured[task.name], book.by_unit.ledger
         who = ledger.labellers().items()
-        counts = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
-        why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
+        labellers = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
+        why = ledger.why_failed(task.name, labellers) if labellers else Counter[str]()
         grouped: dict[str, Counter[str]] = defaultdict(Counter)  # "… is in" once for all languages
         for reason, count in why.items():
             head, cut, tail = reason.rpartition(" is in ")
             grouped[head + cut or reason][tail if cut else ""] += count
         by_number = sorted(grouped.items(), key=lambda one: -one[1].total())
-        told = [
+        reasons = [
             head + ", ".join(f"{tail} ({count:,})" for tail, count in of.most_common())
             for head, of in by_number[:_REASONS]
         ]
         rest = sum(of.total() for _, of in by_number[_REASONS:])
-        told += [f"other reasons ({rest:,})"] if rest else []
-        if told:
-            yield f"Failed labels in the ledger ({task.title}): {'; '.join(told)}"
+        reasons += [f"other reasons ({rest:,})"] if rest else []
+        if reasons:
+            yield f"Failed labels in the ledger ({task.title}): {'; '.join(reasons)}"
 
 
 def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
-    """What a person should know of the labels: other versions, questions asked again, and, with
+    """What to know about the labels: other versions, questions asked again and, if labels are
     ``missing``, labels by others that would count under another policy."""
     policy = labels.policy
     others = labels.ledger.of_other_versions({one.name: one.version for one in labels.tasks})
@@ -104,8 +103,7 @@ def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
 
 
 def _others(labels: UnitLabels) -> dict[str, str]:
-    """Names of labellers whose usable labels are there but do not count, and what would have
-    them count."""
+    """Labellers whose usable labels exist but do not count, and what would make them count."""
     found: dict[str, str] = {}
     for one in labels.ledger.usable_by_each():
         who = one.labeller
@@ -120,7 +118,7 @@ def _others(labels: UnitLabels) -> dict[str, str]:
                 cure = _SETTINGS
         else:
             cure = _PEOPLE if who == own else _ONLY
-        # What one task has to say of a labeller, another may not unsay.
+        # A labeller gets the first cure that applies under any task.
         found[who.name] = min(cure, found.get(who.name, cure), key=_CURES.index)
     return found
 
@@ -138,7 +136,7 @@ _NAME, _JUDGE, _SETTINGS, _PEOPLE, _ONLY = _CURES = (
 
 
 def _cures(by_others: Mapping[str, str]) -> Iterator[str]:
-    """What helps, for the labellers that it helps with."""
+    """The cures, each with the labellers to which it applies."""
     for cure in _CURES:
         names = sorted(name for name, one in by_others.items() if one == cure)
         if names:
@@ -146,7 +144,7 @@ def _cures(by_others: Mapping[str, str]) -> Iterator[str]:
 
 
 def _names(labeller: LabellerId) -> Iterator[str]:
-    """A labeller's name, and those of the members of an ensemble."""
+    """The name of a labeller and, for an ensemble, of its members."""
     yield labeller.name
     for one in labeller.params["members"] if labeller.kind == "ensemble" else ():
         yield from _names(LabellerId(one["name"], one["kind"], one["params"]))

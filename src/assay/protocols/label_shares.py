@@ -22,8 +22,7 @@ MAX_SHARE_DIFFERENCE = 0.05
 def label_basis(result: Result) -> str:
     """Say whose labels the leaderboard is based on, in one line: ``human labels for 37 %, the
     judge's for the rest``. It adds on how many units people disagree, which labels were given in
-    the inputs, and what follows if runs have unequal shares of people's labels. Empty if there are
-    no labels."""
+    the inputs, and what follows from unequal shares between runs. Empty without labels."""
     used = result.comparable.used
     basis = _in_words(used, by_people=result.by_people, lacking=result.lacking)
     disputed = result.comparable.disputed
@@ -50,8 +49,7 @@ def label_basis(result: Result) -> str:
 
 
 def uneven_shares(used: UsedLabels) -> dict[str, dict[str, float]]:
-    """The tasks for which people labelled more of some runs than of others: the share of people's
-    labels by task and run."""
+    """The share of people's labels by task and run, for tasks where it differs between runs."""
     shares = {
         task: {run: human / every for run, (every, human) in runs.items()}
         for task, runs in used.by_run().items()
@@ -65,7 +63,7 @@ def uneven_shares(used: UsedLabels) -> dict[str, dict[str, float]]:
 
 def _extremes(shares: Mapping[str, float]) -> str:
     """The runs with the largest and the smallest share of people's labels."""
-    runs = sorted(shares)  # of equal ones the first by name
+    runs = sorted(shares)  # ties go to the first by name
     ends = (max(runs, key=shares.__getitem__), min(runs, key=shares.__getitem__))
     return ", ".join(f"{joined([run], 1)} {_percent(shares[run])}" for run in ends)
 

@@ -1,7 +1,5 @@
-"""From assignments and support labels to values by run, measure and topic.
-
-Used by the protocol and by ``assay nuggets`` and ``assay support``, which need no labeller.
-"""
+"""From assignments and support labels to values by run, measure and topic. Used by the protocol
+``trec-rag``, and by ``assay nuggets`` and ``assay support``, which need no labeller."""
 
 from __future__ import annotations
 
@@ -40,8 +38,8 @@ NUGGET_NAMES = (*NUGGET_MEASURES, "coverage")
 
 
 class NuggetTable(NamedTuple):
-    """What answers to a topic say of the same nuggets: ``values`` are answers (each of its run) ×
-    nuggets, 1, 0.5 or 0, NaN where a label is missing."""
+    """The assignments of a topic's nuggets to answers: ``values`` is answers (one of each run) ×
+    nuggets, 1, 0.5 or 0, NaN if a label is missing."""
 
     topic: str
     nuggets: tuple[RagNugget, ...]
@@ -49,17 +47,17 @@ class NuggetTable(NamedTuple):
     values: Floats
 
     def row(self, run: str) -> list[float]:
-        """What the answer of a run says."""
+        """The values of a run's answer."""
         found: list[float] = self.values[self.runs.index(run)].tolist()
         return found
 
     def assigned(self, run: str) -> Iterator[Assigned | None]:
-        """The same as words."""
+        """The assignments of a run's answer."""
         return map(_ASSIGNED.get, self.row(run))
 
 
 def nugget_tables(answers: Iterable[AssignedAnswer]) -> list[NuggetTable]:
-    """The answers of each topic whose nuggets are the same, one table each."""
+    """One table for the answers of each topic that are judged by the same nuggets."""
     found: dict[tuple[str, tuple[RagNugget, ...]], dict[str, list[float]]] = {}
     for answer in answers:
         rows = found.setdefault((answer.topic, tuple(one.nugget for one in answer.nuggets)), {})
@@ -83,11 +81,12 @@ def nugget_sheet(
 ) -> Sheet:
     """Nugget recall and sub-narrative coverage of every answer.
 
-    ``tables``: of every topic at least one, which may hold no answer; of a run and topic one answer
-    at most. ``sub_narratives``: those of each topic; without it coverage is over those that nuggets
-    are mapped to. ``runs``: the runs, in order; others come behind. They may have no answer at all.
-    ``unknown``: topics whose nuggets are not known yet: every value is 0 to 1. ``unmapped``: topics
-    where a mapping or the sub-narratives are missing: coverage is 0 to 1.
+    ``tables``: at least one for each topic, possibly without answers; at most one answer of each
+    run and topic. ``sub_narratives``: those of each topic; without it, coverage is over those to
+    which nuggets are mapped. ``runs``: the runs in order, possibly without answers; others follow.
+    ``unknown``: topics whose nuggets are not known yet, so that every value is 0 to 1.
+    ``unmapped``: topics where a mapping or the sub-narratives are missing, so that coverage is 0 to
+    1.
     """
     by_topic: dict[str, list[NuggetTable]] = {}
     values: dict[str, Values] = {run: {name: {} for name in NUGGET_NAMES} for run in runs}
@@ -102,13 +101,13 @@ def nugget_sheet(
                     values[run] = {name: {} for name in NUGGET_NAMES}
         for at, name in enumerate(NUGGET_NAMES):
             is_open = topic in unknown or (name == "coverage" and topic in unmapped)
-            # The last of each is what an answer that says nothing is worth.
+            # The last value of each is that of an answer that states nothing.
             empty = next((one[at][-1] for one in scored if one[at][-1] is not None), None)
             unsure = is_open or (empty is not None and empty.value is None)
-            # Silence is worth 0, where the measure turns out to be defined at all.
+            # Silence is worth 0 if the measure turns out to be defined at all.
             nothing[name][topic] = RangeIfDefined(0.0, 0.0) if unsure else empty
             for one, found in zip(mine, scored, strict=True):
-                # Where others were held to nuggets that count, labels of one without are missing.
+                # If other answers were judged by nuggets that count, this one's labels are missing.
                 other = OPEN if is_open or empty is not None else None
                 for run, value in zip(one.runs, found[at], strict=False):
                     values[run][name][topic] = other if is_open or value is None else value
@@ -116,7 +115,7 @@ def nugget_sheet(
 
 
 def _nugget_values(table: NuggetTable, listed: Sequence[SubNarrative]) -> list[list[Range | None]]:
-    """Measures × answers, with one behind them that states no nugget."""
+    """Measures × answers, followed by an answer that states no nugget."""
     worth = np.vstack([table.values, np.zeros(len(table.nuggets))])
     vital = [
         np.nan if one.importance is None else one.importance is Importance.VITAL
@@ -135,11 +134,9 @@ def _nugget_values(table: NuggetTable, listed: Sequence[SubNarrative]) -> list[l
 @dataclass(frozen=True, eq=False)
 class Cited:
     """The citations of answers with their labels, sentence by sentence and answer by answer.
-
-    ``answers`` are runs and topics, ``sentences`` how many sentences each has, ``cited`` how many
-    citations each sentence has, of the documents ``docs``; ``worth`` of each citation is 1, 0.5 or
-    0, NaN where it has no label: the track left it ``unjudged``, or it is missing.
-    """
+    ``answers`` are runs and topics, ``sentences`` the number of sentences of each, ``cited`` the
+    number of citations of each sentence, and ``docs`` what they cite. ``worth`` of each citation is
+    1, 0.5 or 0, or NaN without a label: the track left it ``unjudged``, or the label is missing."""
 
     answers: Sequence[tuple[str, str]]
     sentences: Integers
@@ -150,7 +147,7 @@ class Cited:
 
     @property
     def missing(self) -> Bools:
-        """Which citations' labels are missing."""
+        """Which citations lack a label."""
         found: Bools = np.isnan(self.worth) & ~self.unjudged
         return found
 
@@ -161,7 +158,7 @@ class Cited:
 
     @cached_property
     def first(self) -> Integers:
-        """The number of each answer's first citation, and at last how many there are."""
+        """The index of each answer's first citation, and finally the number of citations."""
         of_sentences = np.cumsum([0, *self.cited.tolist()], dtype=np.int64)
         return of_sentences[np.cumsum([0, *self.sentences.tolist()], dtype=np.int64)]
 
@@ -170,7 +167,7 @@ class Cited:
         return counted_citations(self.cited, citations)
 
     def lacking(self, citations: Citations) -> Integers:
-        """How many sentences of each answer lack a label among the citations that count."""
+        """The number of sentences of each answer that lack a label among the counting citations."""
         which = self.counting(citations) & self.missing
         of_sentence = np.repeat(np.arange(len(self.cited)), self.cited)[which]
         of_answer = np.repeat(np.arange(len(self.answers)), self.sentences)
@@ -178,7 +175,7 @@ class Cited:
 
 
 def citations_of(answers: Iterable[RagAnswer | SupportAnswer]) -> Cited:
-    """The citations of answers, with the labels of those that were read with some."""
+    """The citations of answers, with labels if the answers were read with some."""
     every = list(answers)
     sentences = [sentence for answer in every for sentence in answer.sentences]
     cited = [one for sentence in sentences for one in sentence.citations]
@@ -198,8 +195,8 @@ def citations_of(answers: Iterable[RagAnswer | SupportAnswer]) -> Cited:
 
 
 SUPPORT_COUNTS = ("sentences", "uncited", "unjudged", "missing")
-"""What is counted of a run's sentences: all, those without a citation, those with none that is
-judged, and those that lack a label, among the citations that count."""
+"""Counts of a run's sentences: all, those without a citation, those without a judged citation, and
+those lacking a label, among the citations that count."""
 
 
 def support_sheet(
@@ -209,11 +206,10 @@ def support_sheet(
     *,
     runs: Iterable[str] = (),
 ) -> tuple[Sheet, dict[str, dict[str, int]]]:
-    """Weighted precision and recall of every answer, and by run what :data:`SUPPORT_COUNTS` names.
-    A missing label is none in the floor, full in the ceiling, which is exact.
-
-    ``topics`` are those of the answers unless given; ``runs`` may have no answer at all.
-    """
+    """Weighted precision and recall of every answer, and by run the counts of
+    :data:`SUPPORT_COUNTS`. A missing label is no support in the floor and full support in the
+    ceiling; these ends are exact. ``topics`` are those of the answers unless given; ``runs`` may
+    have no answers."""
     missing = cited.missing
     floor, ceiling = (
         support_table(
@@ -227,10 +223,10 @@ def support_sheet(
     ends = zip(*ranges(floor.values, ceiling.values), strict=True)
     counted = zip(*(one.tolist() for one in (*floor[1:], cited.lacking(citations))), strict=True)
     for (run, topic), scores, numbers in zip(cited.answers, ends, counted, strict=True):
-        mine = values.setdefault(run, {name: {} for name in SUPPORT_MEASURES})
+        own_values = values.setdefault(run, {name: {} for name in SUPPORT_MEASURES})
         total = counts.setdefault(run, dict.fromkeys(SUPPORT_COUNTS, 0))
         for name, value in zip(SUPPORT_MEASURES, scores, strict=True):
-            mine[name][topic] = value
+            own_values[name][topic] = value
         for name, number in zip(SUPPORT_COUNTS, numbers, strict=True):
             total[name] += number
     order = tuple(dict.fromkeys(topics if topics is not None else (t for _, t in cited.answers)))

@@ -39,8 +39,7 @@ def requests_of(task: AnyTask, asked: Asked) -> Iterator[Request]:
 
 
 class LookedUp(NamedTuple):
-    """Units with the places of their oldest labels in the ledger's columns, and the labels that
-    count."""
+    """Units with the places of their oldest labels in the columns, and the labels that count."""
 
     units: Sequence[bytes]
     first: Places
@@ -49,19 +48,16 @@ class LookedUp(NamedTuple):
 
 @dataclass
 class LabelBook:
-    """Labels by the content that they are about.
-
-    The book remembers which labels were used and where, and counts those that were wanted and are
-    missing or failed. ``by_unit`` holds all labels and knows which of them counts; it is None if
-    there is no ledger yet.
-    """
+    """Labels by the content that they are about. The book remembers which labels were used and
+    where, and counts those that were wanted and are missing or failed. ``by_unit`` holds all labels
+    and knows which of them counts; it is None if there is no ledger yet."""
 
     by_unit: UnitLabels | None
     used: UsedLabels = field(default_factory=UsedLabels, init=False)
     asked: Counter[str] = field(default_factory=Counter, init=False)
     missing: Counter[str] = field(default_factory=Counter, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)
-    # The units, by their oldest label's place, of which it was counted that one was wanted.
+    # Units already counted, by the place of their oldest label.
     _seen: SeenNumbers = field(default_factory=SeenNumbers, init=False)
     _unlabelled: set[bytes] = field(default_factory=set, init=False)
 
@@ -77,9 +73,9 @@ class LabelBook:
         strict: frozenset[str] = frozenset(),
         whole: bool = False,
     ) -> LabelBook:
-        """Open the labels of ``tasks`` in the ledger. ``asked_as`` and ``strict`` name tasks as in
-        :class:`assay.protocols.unit_labels.UnitLabels`. With ``whole``, labels have everything that
-        a report shows of them."""
+        """Open the labels of ``tasks`` in the ledger. ``asked_as`` and ``strict`` are as in
+        :class:`assay.protocols.unit_labels.UnitLabels`. ``whole`` labels have all that reports
+        show."""
         if ledger is None:
             return cls(None)
         kind = WholeUnitLabels if whole else UnitLabels
@@ -131,7 +127,7 @@ class LabelBook:
         return self.by_unit is not None and task.name in self.by_unit.ledger.judged_by_people()
 
     def answered_by_people(self, task: AnyTask) -> bool:
-        """Whether any person ever labelled anything under a task, or under one that implies its
+        """Whether any person labelled anything under a task, or under one that implies its
         verdict."""
         return self.by_unit is not None and self.by_unit.answered_by_people(task)
 
@@ -146,8 +142,7 @@ class LabelBook:
         return LabelBook(own and own.with_policy(own.policy.under(policy)))
 
     def expects(self, task: AnyTask) -> bool:
-        """Whether the policy counts labels of the labeller that a task is asked of. Under ``only:``
-        it may not."""
+        """Whether the policy counts labels of a task's labeller. Under ``only:`` it may not."""
         if self.by_unit is None or self.by_unit.policy.only is None:
             return True
         own = self.by_unit.configured[task.name]
@@ -174,8 +169,7 @@ class LabelBook:
         self, task: AnyTask, asked: Sequence[tuple[UnitContent, Place]]
     ) -> list[tuple[int, Mapping[str, Any]]]:
         """The verdict of every person who counts on something that is ``asked`` in one or more
-        forms. Each comes with the index of the form that it answers. The labels are noted and
-        counted."""
+        forms. Each comes with the index of its form. The labels are noted and counted."""
         if self.by_unit is None:
             return []
         histories = [self.history(task, unit) for unit, _ in asked]
@@ -199,19 +193,16 @@ class LabelBook:
         count: bool = True,
     ) -> tuple[list[tuple[int, Label, Mapping[str, Any]]], bool]:
         """Compare two things in both orders: the usable labels, and whether a needed label is
-        missing or failed.
-
-        Each label comes with the index of its order in ``orders`` and its verdict. If a person
-        judged one order the other is not needed, as nobody judges the same two things twice. With
-        ``count``, the labels that count and those that are missing are noted.
-        """
+        missing or failed. Each label comes with the index of its order in ``orders`` and its
+        verdict. If a person judged one order the other is not needed, as nobody judges the same two
+        things twice. With ``count``, the labels that count and those that are missing are noted."""
         found = [self.find(task, unit) for unit, _ in orders]
         by_people = [
             at
             for at, label in enumerate(found)
             if label is not None and label.labeller.is_human and label.verdict is not None
         ]
-        # Before there is any label, one is missing: a person's would do.
+        # Without any label only one is missing, as a person's would suffice.
         wanted = by_people or range(len(found) if any(found) else 1)
         usable = []
         for at in wanted:
@@ -225,15 +216,15 @@ class LabelBook:
         return usable, len(usable) < len(wanted)
 
     def judged_by_machine(self, task: AnyTask, unit: Unit | UnitContent) -> bool:
-        """Whether a machine compared two things in one order, so that it is asked the other order,
-        too. A person is not."""
+        """Whether a machine compared two things in one order, so that it is asked the other,
+        too."""
         label = self.find(task, unit)
         return label is not None and label.verdict is not None and not label.labeller.is_human
 
     def labels(self, task: AnyTask, asked: Asked, given: Bools | None = None) -> CountedLabels:
         """Like :meth:`label`, for many units at once. ``given`` marks units of which the inputs
-        have a label: there only a person's label is wanted, and a machine's is returned but neither
-        noted nor counted."""
+        have a label: there only a person's label is wanted, and a machine's is neither noted nor
+        counted."""
         row, noted, remaining = self.row(), self.places(), iter(asked)
         used = row if given is None else self.row()
         while some := list(islice(remaining, _BLOCK)):
@@ -276,8 +267,8 @@ class LabelBook:
     def _new(self, first: Places, units: Sequence[bytes]) -> Places:
         """The indexes of units that were not counted before. From now on they are. ``first`` are
         the places of their oldest labels."""
-        held = np.flatnonzero(first >= 0)
-        new = [held[self._seen.new(first[held])]]
+        labelled = np.flatnonzero(first >= 0)
+        new = [labelled[self._seen.new(first[labelled])]]
         for at in np.flatnonzero(first < 0).tolist():
             if self._is_new(NONE, units[at]):
                 new.append(np.array([at]))
@@ -343,8 +334,7 @@ class LabelBook:
             self.used.note_all(row, at)
 
     def whole(self, labels: Mapping[K, Label]) -> dict[K, Label]:
-        """The same labels with their uids, reasons, errors, costs and times, which scores do not
-        need."""
+        """The same labels with uids, reasons, errors, costs and times, which scores do not need."""
         if self.by_unit is None:
             return dict(labels)
         return dict(zip(labels, self.by_unit.ledger.whole(labels.values()), strict=True))

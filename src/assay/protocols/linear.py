@@ -30,10 +30,8 @@ class Share(NamedTuple):
 class LinearMeasure:
     """A measure that is linear in the labels of ``task``, with labels of other tasks taken as they
     are: θ_r = c_r + Σ_i w_ri y_i, where w_ri are the weights of ``shares`` and y_i the ``worth`` of
-    the verdict on unit i (the specification of trust, section 4).
-
-    ``measure`` is its name on the leaderboard, and θ is its mean over topics there.
-    """
+    the verdict on unit i (the specification of trust, section 4). ``measure`` is its name on the
+    leaderboard, and θ is its mean over topics there."""
 
     measure: str
     task: AnyTask

@@ -38,12 +38,9 @@ def heads(out: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:
-    """Write the manifest of ``out`` and return its path.
-
-    Outputs that the former manifest names and this one does not are removed, and under another
-    policy or protocol also the report, so that an ``out/`` never mixes results of two evaluations.
-    A file that was changed in the meantime stays: it is the user's own.
-    """
+    """Write the manifest of ``out`` and return its path. Outputs that the former manifest names and
+    this one does not are removed, and under another policy or protocol also the report, so that an
+    ``out/`` never mixes results of two evaluations. Files that the user changed stay."""
     before = read_manifest(out)
     for name, digest in before.get("outputs", {}).items():
         if name not in document["outputs"]:

@@ -118,11 +118,9 @@ def score_table(
 def scores_by_category(
     categories: Iterable[str | None], table: Callable[[list[int]], Scores], every: Scores
 ) -> Mapping[str, Scores] | None:
-    """Category → scores, or None if no topic has a category.
-
-    ``categories`` are those of all topics in order (None or empty for none). ``table`` makes the
-    scores over the topics with some indexes, ``every`` has the scores over all topics.
-    """
+    """Category → scores, or None if no topic has a category. ``categories`` are those of all topics
+    in order (None or empty for none). ``table`` makes the scores over the topics at some indexes,
+    ``every`` has the scores over all topics."""
     places: dict[str, list[int]] = {}
     count = 0
     for count, category in enumerate(categories, 1):

@@ -16,11 +16,9 @@ from assay.tasks.registry import REGISTRY
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an ensemble (or one of its samples) compared with the joint label.
-
-    ``votes`` counts its usable votes, ``unusable`` the others. ``agreement`` is the share of its
-    votes that equal the joint value, ``kappa`` is Cohen's κ with it; both are None if undefined.
-    """
+    """A member of an ensemble (or one of its samples) compared with the joint label. ``votes``
+    counts its usable votes, ``unusable`` the others. ``agreement`` is the share of its votes that
+    equal the joint value, ``kappa`` is Cohen's κ with it; both are None if undefined."""
 
     labeller: str
     sample: int
@@ -32,13 +30,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """The votes of an ensemble on one task.
-
-    ``value`` names what is compared: a field of the verdict, or what the task computes from it.
-    ``units`` counts the values: one for each label, or one for each item of a list. ``alpha`` is
-    Krippendorff's over all members, None if undefined; ``metric`` is ordinal for grades and ordered
-    words, else nominal.
-    """
+    """The votes of an ensemble on one task. ``value`` names what is compared: a field of the
+    verdict, or what the task computes from it. ``units`` counts the values: one for each label, or
+    one for each item of a list. ``alpha`` is Krippendorff's over all members, None if undefined;
+    ``metric`` is ordinal for grades and ordered words, else nominal."""
 
     task: str
     ensemble: str
@@ -77,8 +72,7 @@ def compared_values(task: str, verdict: Mapping[str, Any] | None) -> tuple[str, 
 
 
 def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
-    """Compare the members: the values of all labels in one row for the joint label and one for each
-    member."""
+    """Compare the members: one row of values for the joint label, and one for each member."""
     joint: list[Any] = []
     votes: dict[tuple[str, int], list[Any]] = {}
     field = ""

@@ -1,4 +1,4 @@
-"""Nuggets and what answers say of them, as parts of a report."""
+"""Nuggets, and what answers state of them, as parts of a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TEXTS = frozenset(("nugget", "sub-narrative"))
 
 
 def nugget_items(table: NuggetTable, by_person: Sequence[bool]) -> Iterator[Item]:
-    """What each answer to a topic states of its nuggets, where there are answers, and the nuggets;
+    """Which nuggets of a topic each answer states, if there are answers, and the nuggets.
     ``by_person`` says of each whether somebody edited it."""
     numbered = [(str(number), one) for number, one in enumerate(table.nuggets, 1)]
     if table.runs:
@@ -37,16 +37,16 @@ def nugget_items(table: NuggetTable, by_person: Sequence[bool]) -> Iterator[Item
 
 
 def answer_nuggets(table: NuggetTable, run: str, sub_narratives: Sequence[str]) -> Table:
-    """What a run's answer states of each nugget, and what is missing."""
-    said = list(zip(table.nuggets, table.row(run), strict=True))
+    """Which nuggets a run's answer states, and what is missing."""
+    stated = list(zip(table.nuggets, table.row(run), strict=True))
     rows = [
         (*_cells(number, one), _STATED.get(value, "no label"))
-        for number, (one, value) in enumerate(said, 1)
+        for number, (one, value) in enumerate(stated, 1)
     ]
-    covered = {one.sub_narrative for one, value in said if value == 1}
+    covered = {one.sub_narrative for one, value in stated if value == 1}
     named = [*sub_narratives, *(one.sub_narrative for one in table.nuggets if one.sub_narrative)]
     open_ones = [name for name in dict.fromkeys(named) if name not in covered]
-    vital = [value for one, value in said if one.importance is Importance.VITAL]
+    vital = [value for one, value in stated if one.importance is Importance.VITAL]
     unsure = sum(value != value for value in vital)
     note = f"Missing: {sum(value < 1 for value in vital)} of {len(vital)} vital nuggets"
     if unsure:

@@ -41,7 +41,7 @@ def file_name(name: str) -> str:
     """Turn a name into a part of a path: ``-`` replaces everything but letters, digits, ``.``,
     ``_``, ``+`` and ``@`` (``only:human:KIM`` is ``only-human-KIM``). A long name is cut and ends
     with a digest."""
-    # (The marks on letters of scripts such as Devanagari are no letters themselves.)
+    # Marks on letters, as in Devanagari, are kept although \w does not match them.
     marks = {one for one in name if unicodedata.category(one)[0] == "M"}
     plain = "".join(
         one if one in marks or re.match(r"[\w.+@]", one) else "-"
@@ -55,8 +55,7 @@ def file_name(name: str) -> str:
 
 
 def require_plain(path: Path) -> None:
-    """Raise SettingsError if ``path`` is a folder or has the extension of a compressed file: output
-    is not compressed."""
+    """Raise SettingsError if ``path`` is a folder or has the extension of a compressed file."""
     if path.is_dir():
         raise SettingsError(f"{path} is a folder. Name a file.")
     if path.suffix.lower() in (".gz", ".bz2"):
@@ -85,9 +84,9 @@ def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
 
 
 def write_packed(path: Path, of: Path) -> str:
-    """Like :func:`write_bytes`, with the contents of another file, gzipped. Equal contents give
-    equal bytes."""
-    gzip = zlib.compressobj(4, wbits=16 + zlib.MAX_WBITS)  # 6 takes twice as long for a fifth
+    """Like :func:`write_bytes`, with another file's contents, gzipped to reproducible bytes."""
+    # Level 6 takes twice as long and saves a fifth.
+    gzip = zlib.compressobj(4, wbits=16 + zlib.MAX_WBITS)
     with of.open("rb") as file:
         pieces = chain(iter(lambda: file.read(_WRITTEN), b""), [None])
         return write_pieces(
@@ -98,8 +97,7 @@ def write_packed(path: Path, of: Path) -> str:
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` once it is complete, and leaves no trace if it fails. A
-    database is never replaced: the labels in a ledger were paid for. Pipes and devices are written
-    to."""
+    database is never replaced: labels were paid for. Pipes and devices are written to."""
     try:
         if _is_device(path):
             with path.open("wb") as device:
@@ -111,7 +109,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f".{path.name}.{token_hex(4)}")
         try:
-            with fresh.open("xb", _WRITTEN) as file:  # for whom the person's umask lets read it
+            with fresh.open("xb", _WRITTEN) as file:  # readable as the user's umask says
                 yield file
             fresh.replace(path)
         except BaseException:

@@ -102,8 +102,8 @@ def policy_in_words(policy: str) -> str:
     if policy.startswith("only:"):
         return f"only the labels of {policy.removeprefix('only:')} count"
     rule, *left_out = policy.split(WITHOUT)
-    said = _POLICIES.get(rule, rule)
-    return f"{said}; without {and_list([f'human:{one}' for one in left_out])}" if left_out else said
+    text = _POLICIES.get(rule, rule)
+    return f"{text}; without {and_list([f'human:{one}' for one in left_out])}" if left_out else text
 
 
 def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str]) -> str:
@@ -135,7 +135,7 @@ def _labelled(result: Result) -> Iterator[LabelledTask]:
         by_task.setdefault(task, Counter())[who] += count
     for task, labels in by_task.items():
         if not labels and not result.asked.get(task):
-            continue  # nothing of it was needed
+            continue  # the task was not needed
         labeller = result.labellers.get(task)
         yield LabelledTask(
             task,

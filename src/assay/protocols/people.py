@@ -1,8 +1,8 @@
 """People who labelled the same units: how far they agree with each other and with the machine, how
-reliable each of them is, and whose labels tell nothing.
+reliable each of them is, and whose labels carry no information.
 
-What somebody said with another's label in sight is left out, and what settles others' labels; of
-each person the newest label of a unit counts.
+Labels given with another's in sight, and labels that settle others', are left out. Each person's
+newest label of a unit counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from assay.model.labels import (
 )
 from assay.page.parts import Table
 from assay.protocols.members import coded
-from assay.protocols.people_doubts import doubts_of, of_copies, of_guidelines, of_places
+from assay.protocols.people_doubts import (
+    copied_labels,
+    guideline_notes,
+    order_effects,
+    rater_doubts,
+)
 from assay.protocols.places import UsedLabels
 from assay.protocols.unit_labels import UnitLabels
 from assay.statistics.agreement import Estimate, agree, alpha_estimate, cohen_kappa
@@ -39,17 +44,17 @@ COLUMNS = (
     "sensitivity", "alpha", "alpha_low", "alpha_high",
 )  # fmt: skip
 FEWEST_TOPICS = 5
-"""Resampling fewer topics says nothing: of two it is a half of the time one twice."""
+"""Fewest topics for resampling: a resample of two is one of them twice half of the time."""
 _MOST_CATEGORIES = 12
-"""A field with more different values is free text."""
+"""A field with more distinct values is free text."""
 
 
 @dataclass(frozen=True)
 class Rater:
-    """One of those who labelled: ``labels`` in all and of ``shared`` units, Cohen's ``kappa`` with
-    the (other) people on average (None where chance allows no disagreement), the median of the
-    ``seconds`` that a label took, and, as the model has it, the ``accuracy`` and the
-    ``sensitivity`` to each category."""
+    """A labeller: the number of ``labels`` in all and on ``shared`` units, the mean Cohen's
+    ``kappa`` with the (other) people (None if chance allows no disagreement), the median
+    ``seconds`` per label and, according to the model, the ``accuracy`` and the ``sensitivity`` to
+    each category."""
 
     name: str
     labels: int
@@ -61,10 +66,10 @@ class Rater:
 
 
 @dataclass(frozen=True)
-class BesideMachine:
-    """How people's labels agree with those of the evaluation's own labeller, on ``labels`` by
-    people that have one beside them; ``quadratic`` is κ with quadratic weights, None where the
-    values have no order. Intervals are over topics."""
+class MachineAgreement:
+    """How people's labels agree with the evaluation's own labeller, over the ``labels`` by people
+    where it has one too. ``quadratic`` is κ with quadratic weights, None if the values have no
+    order. Intervals are over topics."""
 
     labels: int
     agreement: Estimate
@@ -74,13 +79,16 @@ class BesideMachine:
 
 @dataclass(frozen=True)
 class Overlap:
-    """A ``field`` of the verdicts of a task. ``items`` have labels by anybody, ``shared`` by two
-    people or more, who say different things of ``differ`` of these; ``alpha`` is Krippendorff's
-    over these, by the ``metric`` of the values. ``machine`` is the evaluation's own labeller among
-    the people, ``beside`` how all agree with it. ``consensus`` counts the items of which each
-    category is the model's most likely one, ``changed`` the items of which the model's most likely
-    category is not that of most people; ``why`` says why there is no model, ``notes`` when it is
-    not to be trusted, and ``doubts`` whose labels seem to tell nothing."""
+    """Agreement on a ``field`` of the verdicts of a task.
+
+    ``items`` counts what anybody labelled, ``shared`` what two or more people labelled, ``differ``
+    those of these on which they disagree. ``alpha`` is Krippendorff's over the shared items, by the
+    ``metric`` of the values. ``machine`` is the evaluation's own labeller as a rater, ``beside``
+    its agreement with people. ``consensus`` counts the items by their most likely category
+    according to the model, ``changed`` those where that is not the majority's. ``why`` says why
+    there is no model, ``notes`` when not to trust it, and ``doubts`` whose labels seem to carry no
+    information.
+    """
 
     task: str
     title: str
@@ -93,7 +101,7 @@ class Overlap:
     alpha: Estimate
     people: tuple[Rater, ...]
     machine: Rater | None
-    beside: BesideMachine | None
+    beside: MachineAgreement | None
     consensus: Mapping[str, int]
     changed: int
     why: str = ""
@@ -102,17 +110,17 @@ class Overlap:
 
     @property
     def raters(self) -> tuple[Rater, ...]:
-        """The people, and the machine where there is one."""
+        """The people, and the machine if there is one."""
         return self.people if self.machine is None else (*self.people, self.machine)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What to know of them."""
+        """Doubts and notes about the labels and the model."""
         return (*self.doubts, *self.notes, *((f"No accuracies: {self.why}",) if self.why else ()))
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """A row for each of them and category, under :data:`COLUMNS`. Names are the ledger's, so
-        that no person can be taken for the machine."""
+        """A row for each rater and category, under :data:`COLUMNS`. Names are those in the ledger,
+        so that no person can be mistaken for the machine."""
         alpha = (self.alpha.value, *ends_of(self.alpha.interval))
         for one in self.raters:
             name = one.name if one is self.machine else f"human:{one.name}"
@@ -121,7 +129,7 @@ class Overlap:
                 yield (*cells, one.accuracy, one.seconds, category, share, *alpha)
 
     def table(self, title: str, *, folded: bool = False) -> Table:
-        """The raters; a person with the machine's name by the ledger's."""
+        """The raters. A person with the machine's name has the name in the ledger."""
         like = None if self.machine is None else self.machine.name
         rows = [
             (
@@ -136,8 +144,8 @@ class Overlap:
         return Table(title, heading, rows, numbers=frozenset({"seconds"}), folded=folded)
 
 
-class _Said(NamedTuple):
-    """What people, and the machine, said of the items of a field, and how fast people were."""
+class _FieldLabels(NamedTuple):
+    """The labels of a field by people and by the machine, by item, and how long people took."""
 
     people: dict[tuple[str, int], dict[str, Any]]
     machine: dict[tuple[str, int], Any]
@@ -145,10 +153,10 @@ class _Said(NamedTuple):
 
 
 def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> Iterator[Overlap]:
-    """What people said under these tasks, as they are asked now, field by field: where two of them,
-    or one and the machine, labelled the same. Labels that are ``used`` say of which topics."""
+    """Compare the labels under these tasks, in their present version, field by field, if two
+    people, or one and the machine, labelled the same. Labels that are ``used`` tell the topics."""
     known = {task.name: task for task in tasks if task.joins}
-    said: dict[str, list[Label]] = {}
+    by_task: dict[str, list[Label]] = {}
     for one in labels.ledger.usable_by_each():
         task = known.get(one.task)
         if task is None or one.version != task.version or one.verdict is None:
@@ -156,8 +164,8 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
         if one.labeller.name in labels.policy.without:
             continue
         if is_independent(one) and mode_of(one) != ADJUDICATION:
-            said.setdefault(one.task, []).append(one)
-    for name, given in sorted(said.items()):
+            by_task.setdefault(one.task, []).append(one)
+    for name, given in sorted(by_task.items()):
         units = {one.unit for one in given}
         machines, own = labels.machine_labels(known[name], units), labels.configured[name]
         of_unit = {label.rowid: unit for unit in units for label in labels.of(unit)}
@@ -165,23 +173,23 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
         for field, found in sorted(_by_field(given, machines).items()):
             if _is_scale(found):
                 all_said = _overlap(known[name], field, found, topics, own.name if own else "")
-                doubts, notes = of_places(known[name], given)
+                doubts, notes = order_effects(known[name], given)
                 yield replace(
                     all_said,
-                    doubts=(*all_said.doubts, *doubts, *of_copies(given)),
-                    notes=(*all_said.notes, *notes, *of_guidelines(given)),
+                    doubts=(*all_said.doubts, *doubts, *copied_labels(given)),
+                    notes=(*all_said.notes, *notes, *guideline_notes(given)),
                 )
 
 
-def _by_field(given: Sequence[Label], machines: Mapping[str, Label]) -> dict[str, _Said]:
-    found: dict[str, _Said] = {}
+def _by_field(given: Sequence[Label], machines: Mapping[str, Label]) -> dict[str, _FieldLabels]:
+    found: dict[str, _FieldLabels] = {}
     for one in given:
         who, seconds = one.labeller.name.removeprefix("human:"), seconds_of(one)
         for field, place, value in _values(one):
-            said = found.setdefault(field, _Said({}, {}, {}))
-            said.people.setdefault((one.unit, place), {})[who] = value  # the newest is last
+            labels = found.setdefault(field, _FieldLabels({}, {}, {}))
+            labels.people.setdefault((one.unit, place), {})[who] = value  # the newest is last
             if seconds is not None and not place:
-                said.seconds.setdefault(who, []).append(seconds)
+                labels.seconds.setdefault(who, []).append(seconds)
     for unit, one in machines.items():
         for field, place, value in _values(one):
             if field in found and (unit, place) in found[field].people:
@@ -189,14 +197,14 @@ def _by_field(given: Sequence[Label], machines: Mapping[str, Label]) -> dict[str
     return found
 
 
-def _is_scale(said: _Said) -> bool:
-    values = {_word(value) for by in said.people.values() for value in by.values()}
-    shared = bool(said.machine) or any(len(by) > 1 for by in said.people.values())
+def _is_scale(labelled: _FieldLabels) -> bool:
+    values = {_word(value) for by in labelled.people.values() for value in by.values()}
+    shared = bool(labelled.machine) or any(len(by) > 1 for by in labelled.people.values())
     return len(values) <= _MOST_CATEGORIES and shared
 
 
 def _values(label: Label) -> Iterator[tuple[str, int, Any]]:
-    """The fields of a verdict that are choices, with their places in lists."""
+    """The fields of a verdict that are choices, with their indexes in lists."""
     for name, value in (label.verdict or {}).items():
         if name == "reason":
             continue
@@ -217,12 +225,15 @@ def _word(value: Any) -> str:
 
 
 def _overlap(
-    task: AnyTask, field: str, said: _Said, topics: Mapping[str, str], machine_name: str
+    task: AnyTask, field: str, labelled: _FieldLabels, topics: Mapping[str, str], machine_name: str
 ) -> Overlap:
-    items = list(said.people)
-    of_item = [topics.get(unit, unit) for unit, _ in items]  # what is used nowhere, by itself
-    people = sorted({who for by in said.people.values() for who in by})
-    every = [*said.machine.values(), *(one for by in said.people.values() for one in by.values())]
+    items = list(labelled.people)
+    of_item = [topics.get(unit, unit) for unit, _ in items]  # unused units are their own topic
+    people = sorted({who for by in labelled.people.values() for who in by})
+    every = [
+        *labelled.machine.values(),
+        *(one for by in labelled.people.values() for one in by.values()),
+    ]
     codes, metric = coded(task.name, field, [every])
     by_order = sorted(set(every), key=(codes.__getitem__ if metric == "ordinal" else _word))
     categories = list(dict.fromkeys(map(_word, by_order)))
@@ -230,11 +241,14 @@ def _overlap(
     labels = np.array(
         [
             [code[_word(by[who])] if who in by else NO_LABEL for who in people]
-            for by in said.people.values()
+            for by in labelled.people.values()
         ]
     )
     machine = np.array(
-        [code[_word(said.machine[one])] if one in said.machine else NO_LABEL for one in items]
+        [
+            code[_word(labelled.machine[one])] if one in labelled.machine else NO_LABEL
+            for one in items
+        ]
     )
     several = (labels != NO_LABEL).sum(axis=1) > 1
     votes = (labels[:, :, None] == np.arange(max(2, len(categories)))).sum(axis=1)
@@ -255,7 +269,7 @@ def _overlap(
             notes.append("The model did not converge.")
     values = np.where(labels == NO_LABEL, np.nan, labels.astype(float))
     kappas = _kappas(np.column_stack([values, np.where(machine == NO_LABEL, np.nan, machine)]))
-    seconds = {who: median(some) for who, some in said.seconds.items()}
+    seconds = {who: median(some) for who, some in labelled.seconds.items()}
     raters = tuple(
         Rater(
             who,
@@ -276,22 +290,22 @@ def _overlap(
         metric,
         alpha_estimate(values.T, metric, topics=_resampled(of_item, several)),
         raters,
-        _machine(machine_name, machine, found, code, kappas[-1]) if said.machine else None,
-        _beside(said, dict(zip(items, of_item, strict=True)), codes, metric),
+        _machine(machine_name, machine, found, code, kappas[-1]) if labelled.machine else None,
+        _beside(labelled, dict(zip(items, of_item, strict=True)), codes, metric),
         {} if found is None else {n: int((found.labels == k).sum()) for n, k in code.items()},
-        changed, why, tuple(notes), tuple(doubts_of(raters, labels, categories)),
+        changed, why, tuple(notes), tuple(rater_doubts(raters, labels, categories)),
     )  # fmt: skip
 
 
 def _resampled(topics: Sequence[str], which: Bools) -> Sequence[str] | None:
-    """The topics, where those of some items are enough for an interval."""
+    """The topics, or None if the marked items have too few of them for an interval."""
     few = len(set(compress(topics, which))) < FEWEST_TOPICS
     return None if few else topics
 
 
 def _kappas(values: Floats) -> list[float | None]:
-    """Each column's mean κ with those of the (other) people, weighed by what the two share; the
-    last column is the machine's, which is nobody's fellow."""
+    """The mean κ of each column with the (other) people's, weighted by the number of shared items.
+    The last column is the machine's, which counts as nobody's partner."""
     last = values.shape[1] - 1
     total, weights = np.zeros(last + 1), np.zeros(last + 1)
     for pair in combinations(range(last + 1), 2):
@@ -307,16 +321,16 @@ def _kappas(values: Floats) -> list[float | None]:
 
 
 def _machine(
-    name: str, said: Any, found: Consensus | None, code: Mapping[str, int], kappa: float | None
+    name: str, labels: Any, found: Consensus | None, code: Mapping[str, int], kappa: float | None
 ) -> Rater:
-    """The machine, whose labels have no part in the model of the people's."""
-    own = said != NO_LABEL
+    """The machine as a rater. Its labels have no part in the model of the people's."""
+    own = labels != NO_LABEL
     sensitivity: dict[str, float] = {}
     if found is not None:
         likely = found.posterior[own]
         for category, k in code.items():
             if total := float(likely[:, k].sum()):
-                sensitivity[category] = float(likely[said[own] == k, k].sum()) / total
+                sensitivity[category] = float(likely[labels[own] == k, k].sum()) / total
     accuracy = None
     if found is not None and sensitivity:
         shares = {one: float(found.prior[code[one]]) for one in sensitivity}
@@ -326,15 +340,15 @@ def _machine(
 
 
 def _beside(
-    said: _Said,
+    labelled: _FieldLabels,
     topics: Mapping[tuple[str, int], str],
     codes: Mapping[Any, float],
     metric: Metric,
-) -> BesideMachine | None:
+) -> MachineAgreement | None:
     rows = [
-        (codes[one], codes[said.machine[item]], topics[item])
-        for item, by in said.people.items()
-        if item in said.machine
+        (codes[one], codes[labelled.machine[item]], topics[item])
+        for item, by in labelled.people.items()
+        if item in labelled.machine
         for one in by.values()
     ]
     if not rows:
@@ -342,4 +356,4 @@ def _beside(
     first, second, of_row = map(list, zip(*rows, strict=True))
     found = agree(first, second, topics=_resampled(of_row, np.ones(len(rows), bool))).estimates
     quadratic = found["kappa_quadratic"] if metric == "ordinal" else None
-    return BesideMachine(len(rows), found["agreement"], found["kappa"], quadratic)
+    return MachineAgreement(len(rows), found["agreement"], found["kappa"], quadratic)

@@ -1,4 +1,4 @@
-"""Whose labels seem to tell nothing of the units, and what else to know of people's labels."""
+"""Whose labels seem to carry no information, and other notes on people's labels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from assay.protocols.people import Rater
 
 FEW = 10
-"""Labels of a person of whom nothing is said with fewer."""
-_BY_CHANCE = 0.001
-_HARDLY = 0.1
-_FASTER = 4
+"""Nothing is said about a person with fewer labels."""
+_BY_CHANCE = 0.001  # probability below which something is no coincidence
+_HARDLY = 0.1  # κ below which agreement is hardly more than chance
+_FASTER = 4  # how many times faster than the others is suspicious
 
 
-def doubts_of(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> Iterator[str]:
-    """Whose labels seem to tell nothing of the units."""
+def rater_doubts(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> Iterator[str]:
+    """Whose labels seem to carry no information about the units."""
     for at, who in enumerate(raters):
         shared = labels[:, at] != NO_LABEL
         others = np.delete(labels[shared], at, axis=1)
@@ -47,9 +47,8 @@ def doubts_of(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -
             yield f"{who.name} took {who.seconds:.1f} s per label, others {median(rest):.1f} s."
 
 
-def of_copies(given: Sequence[Label]) -> Iterator[str]:
-    """Who has the labels of somebody else under another name: no two people label the same unit in
-    the same microsecond."""
+def copied_labels(given: Sequence[Label]) -> Iterator[str]:
+    """Who has someone else's labels under another name: their times agree to the microsecond."""
     at_once: dict[tuple[str, str], set[str]] = {}
     for one in given:
         if WORKBENCH in one.detail:
@@ -60,17 +59,17 @@ def of_copies(given: Sequence[Label]) -> Iterator[str]:
         yield f"{and_list([*copied])} labelled {n} units at the same moments: one copied the other."
 
 
-def of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:
-    """Who chose by the place, and how often people chose what they saw first, where a task sets two
-    things beside each other."""
+def order_effects(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:
+    """Who chose by position, and how often people chose what they saw first, for tasks that compare
+    two things."""
     if task.sides is None:
         return [], []
     left, right = task.sides[1]
     first: dict[str, dict[str, bool]] = {}
     for one in given:
         turned = is_turned(one)
-        said = without_reasons(one.verdict or {}).values()
-        chosen = [value for value in said if value in (left, right)]
+        values = without_reasons(one.verdict or {}).values()
+        chosen = [value for value in values if value in (left, right)]
         if turned is not None and chosen:
             who = one.labeller.name.removeprefix("human:")
             first.setdefault(who, {})[one.unit] = (chosen[0] == left) != turned
@@ -85,17 +84,17 @@ def of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[st
 
 
 def _lopsided(heads: int, n: int) -> float:
-    """How likely a fair coin is to fall at least as unevenly: McNemar's test, without scipy, for
-    which scoring would wait."""
+    """The probability that a fair coin falls at least as unevenly: McNemar's test, without scipy,
+    whose import would delay scoring."""
     ways = accumulate(range(min(heads, n - heads)), lambda c, k: c * (n - k) // (k + 1), initial=1)
     return min(1.0, 2 * sum(ways) / (1 << n))
 
 
-def of_guidelines(given: Sequence[Label]) -> Iterator[str]:
-    """Whether the guideline was another for some of the labels."""
-    said = (one.detail.get(WORKBENCH) for one in given)
-    guided = (one.get("guideline") for one in said if isinstance(one, Mapping))
-    versions = Counter(one for one in guided if isinstance(one, str))
+def guideline_notes(given: Sequence[Label]) -> Iterator[str]:
+    """A note if labels were given under different versions of the guideline."""
+    details = (one.detail.get(WORKBENCH) for one in given)
+    guidelines = (one.get("guideline") for one in details if isinstance(one, Mapping))
+    versions = Counter(one for one in guidelines if isinstance(one, str))
     if len(versions) > 1:
         counts = and_list([f"{n:,}" for n in versions.values()])
         yield f"Labels were given under {len(versions)} versions of the guideline: {counts}."

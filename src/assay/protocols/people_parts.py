@@ -21,7 +21,7 @@ def in_words(estimate: Estimate) -> str:
 
 
 def people_parts(found: Sequence[Overlap]) -> Iterator[Part]:
-    """The section of a report."""
+    """The sections of a report."""
     if not found:
         return
     columns = (

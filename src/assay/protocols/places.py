@@ -99,8 +99,7 @@ class _Names:
 
 
 class SomePlaces(NamedTuple):
-    """Some places, in memory: the numbers of their names, n × 3, and how often each uses its
-    label."""
+    """Some places, in memory: the numbers of their names, n × 3, and how often each is used."""
 
     columns: PlaceColumns
     codes: npt.NDArray[np.uint32]
@@ -158,11 +157,9 @@ class PlaceColumns:
 
 
 class UsedLabels(Iterable[Used]):
-    """The labels that counted and where they were used, in the order of use.
-
-    They are stored in ``scratch`` and read in blocks. Labels whose numbers are in ``beside`` count
-    together with another label of the same unit, as when several people's are averaged.
-    """
+    """The labels that counted and where they were used, in the order of use. They are stored in
+    ``scratch`` and read in blocks. Labels whose numbers are in ``beside`` count together with
+    another label of the same unit, as when several people's are averaged."""
 
     def __init__(self, used: Iterable[Used] = ()) -> None:
         self.scratch = Scratch()
@@ -207,8 +204,7 @@ class UsedLabels(Iterable[Used]):
             yield from zip(numbers.tolist(), places.at(which), strict=True)
 
     def topics(self, numbers: Collection[int]) -> dict[int, str]:
-        """The topic in which each of the labels with these numbers is used; the last one if there
-        are several."""
+        """The topic in which each of the labels with these numbers is (last) used."""
         wanted, found = np.array(sorted(numbers), dtype=np.int64), dict[int, str]()
         for own, places, which in self.columns():
             some = np.isin(own, wanted)
@@ -217,8 +213,7 @@ class UsedLabels(Iterable[Used]):
         return found
 
     def columns(self) -> Iterator[tuple[Integers, SomePlaces, Integers]]:
-        """The same in blocks: numbers of labels, places, and the indexes of the places where they
-        are used."""
+        """The labels' numbers in the ledger, places, and the indexes of those of use, in blocks."""
         for labels, places in self._parts:
             which = np.flatnonzero(labels.present)
             yield labels.numbers(which), places, which
@@ -233,8 +228,7 @@ class UsedLabels(Iterable[Used]):
         return dict(found)
 
     def by_run(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """By task and run: the number of uses with a label, and how many of these labels are a
-        person's."""
+        """By task and run: the number of uses with a label, and of those with a person's."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
         beside = list(self.beside)
         for labels, places in self._parts:
@@ -257,8 +251,7 @@ class UsedLabels(Iterable[Used]):
 
 def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, Integers]]:
     """Group labels by a key that is equal for labels of the same task, labeller and detail, and
-    yield their indexes. (Hardly two labels of a judge that states probabilities have the same
-    detail.)"""
+    yield their indexes. (A judge that states probabilities has hardly two equal details.)"""
     found: dict[K, list[Integers]] = {}
     for label, which in labels.by_kind():
         found.setdefault(key(label), []).append(which)
@@ -272,7 +265,7 @@ class WhereUsed:
     def __init__(self, used: Iterable[Used]) -> None:
         units: dict[str, dict[Place, None]] = {}
         self._units = units
-        # What a label says under another task than its own is about a unit of that task.
+        # A label that counts under another task is used for a unit of that task.
         self._others: dict[int, set[str]] = {}
         for label, place in used:
             units.setdefault(label.unit, {})[place] = None

@@ -1,8 +1,8 @@
-"""Rankings as they were scored, as files that give the same scores to any tool.
+"""Rankings as they were scored, written to files from which any tool computes the same scores.
 
 Under ``out/``: ``qrels.txt``, ``topics.txt`` and ``runs/RUN.txt`` for ``assay measure`` and
-trec_eval, and for NTCIREVAL ``ntcireval/rels.txt`` (``topic docid L2``) with ``ntcireval/RUN.res``
-(``topic docid`` in rank order). docs/evaluation-folders.md says how they are used.
+trec_eval; ``ntcireval/rels.txt`` (``topic docid L2``) and ``ntcireval/RUN.res`` (``topic docid`` in
+rank order) for NTCIREVAL. docs/evaluation-folders.md describes their use.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ NTCIREVAL = "ntcireval"
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Runs with the grades that they are scored by.
+    """Runs with the grades by which they are scored.
 
-    ``topics`` are those that means are taken over, whether anything is judged there or not;
-    ``answered`` leaves those out of a run's means that it is silent on. ``qrels`` are topic →
-    document → grade, ``runs`` run → topic → documents, best first, none twice. ``measures`` are
-    names in ``scores.csv`` → the same as ``assay measure -m`` takes them. ``g_max`` is the highest
-    grade of the scale. With ``own_ideal`` ideal lists are made of what the run itself shows.
-    ``rising`` says by how much grades may rise, as labels are missing.
-    ``subtopics`` are topic → subtopic → document → grade, for ``subtopic_measures``.
+    ``topics`` are those that means are over, judged or not; with ``answered``, topics that a run is
+    silent on are left out of its means. ``qrels`` are topic → document → grade, ``runs`` run →
+    topic → documents, best first, without repeats. ``measures`` maps names in ``scores.csv`` to
+    those that ``assay measure -m`` takes. ``g_max`` is the highest grade of the scale. With
+    ``own_ideal``, ideal lists are made from what the run itself shows. ``rising`` says by how much
+    grades may rise because labels are missing. ``subtopics`` are topic → subtopic → document →
+    grade, for ``subtopic_measures``.
     """
 
     topics: Sequence[str]
@@ -49,7 +49,7 @@ class Ranked:
     subtopic_measures: Mapping[str, str] = field(default_factory=dict)
 
     def grade_files(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """The files of grades that there are, with the measures that each serves."""
+        """The files of grades, with the measures for which each is used."""
         if any(self.qrels.values()):
             yield QRELS, self.measures
         known = (judged for found in self.subtopics.values() for judged in found.values())
@@ -62,8 +62,8 @@ class Ranked:
         return int(max((g for judged in self.qrels.values() for g in judged.values()), default=0))
 
     def unjudged(self, k: int | None) -> dict[str, tuple[int, int]]:
-        """Of the documents at the first ``k`` ranks of each run, in the topics that are judged, how
-        many have no grade and lack none, of how many; the runs with the greatest shares first."""
+        """By run, over judged topics: how many of the documents at the first ``k`` ranks have no
+        grade and lack none, and of how many. Runs with the largest shares come first."""
         known = {topic: judged.keys() | self.rising.get(topic, {}).keys()
                  for topic, judged in self.qrels.items()}  # fmt: skip
         found = {}
@@ -75,13 +75,13 @@ class Ranked:
         return dict(sorted(found.items(), key=lambda one: -one[1][0] / one[1][1]))
 
     def file_names(self) -> dict[str, str]:
-        """Run → the part of a path that stands for it, with a number where two would be alike."""
+        """Run → its name in paths, with a number if two would be equal."""
         names: dict[str, str] = {}
         taken: set[str] = set()
         for run in self.runs:
             plain = name = file_name(run)
             number = 1
-            # Some file systems take A and a for one name.
+            # Some file systems do not distinguish A and a.
             while name.casefold() in taken:
                 number += 1
                 name = f"{plain}-{number}"
@@ -90,7 +90,7 @@ class Ranked:
         return names
 
     def commands(self) -> list[str]:
-        """What gives the scores again, where the files are: ``assay measure`` with the measures,
+        """Commands that reproduce the scores from the files: ``assay measure`` with the measures,
         and for NTCIREVAL the gains of its relevance levels."""
         topics = "answered" if self.answered else TOPICS
         commands = []
@@ -102,15 +102,14 @@ class Ranked:
                 words.append(f"--g-max {self.g_max:g}")
             words += [f"-m {shlex.quote(name)}" for name in measures.values()]
             commands.append(" ".join(words))
-        if commands and self.g_max == int(self.g_max):  # NTCIREVAL takes whole gains alone
+        if commands and self.g_max == int(self.g_max):  # NTCIREVAL requires whole gains
             gains = ":".join(map(str, range(1, int(self.g_max) + 1)))
             commands.append(f"# in ntcireval/, topic by topic: pyNTCIREVAL compute -g {gains}")
         return commands
 
 
 def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, FileData]]:
-    """Name under ``out/`` and data of every file. Raises AssayError for ids that no such file can
-    hold."""
+    """Name under ``out/`` and data of every file. Raises AssayError for ids that do not fit in."""
     if ranked is None:
         return
 
@@ -142,7 +141,7 @@ def _shown(rankings: Mapping[str, Sequence[str]]) -> Iterator[bytes]:
 def _own_rels(
     judged: Callable[[], JudgedLines], rankings: Mapping[str, Sequence[str]]
 ) -> list[bytes]:
-    """The levels of what the run itself shows."""
+    """The levels of the documents that the run itself shows."""
     own = {(topic, doc) for topic, docs in rankings.items() for doc in docs}
     return [_rels(one for one in judged() if (one[0], one[2]) in own)]
 
@@ -161,7 +160,7 @@ def _rels(judged: JudgedLines) -> bytes:
 
 
 def _words(rows: Sequence[tuple[str, ...]]) -> bytes:
-    """Lines of ids, each made one word, for NTCIREVAL; pyNTCIREVAL reads quotes as CSV does."""
+    """Lines of ids, each turned into one word for NTCIREVAL. (pyNTCIREVAL reads quotes as CSV.)"""
     text = "".join([" ".join(row) + "\n" for row in rows])
     if "%" in text or '"' in text or text.split() != list(chain.from_iterable(rows)):
         text = "".join(" ".join(map(_word, row)) + "\n" for row in rows)

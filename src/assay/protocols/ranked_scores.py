@@ -1,4 +1,4 @@
-"""Rankings scored by grades that may rise where labels are missing: ranges, topic by topic."""
+"""Scores of rankings whose grades may rise because labels are missing: ranges, topic by topic."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from assay.protocols.ranked import Ranked
 
 
 def score_rankings(ranked: Ranked) -> dict[str, dict[str, dict[str, Range]]]:
-    """Run → measure → topic → value; nothing where there is no topic. A topic that a run has no
-    documents for is 0; it is not there where only those that a run answers count."""
+    """Run → measure → topic → value; empty without topics. The value is 0 for a topic for which a
+    run has no documents, unless only answered topics count: then it is left out."""
     if not ranked.topics:
         return {}
     measures = [parse_measure(name) for name in ranked.measures.values()]
@@ -39,7 +39,7 @@ def score_rankings(ranked: Ranked) -> dict[str, dict[str, dict[str, Range]]]:
             for measure, table in found.items()
         }
         shown = {topic: docs for topic, docs in ranking.items() if docs and topic in qrels}
-        # Where the highest grade of all may rise, what hangs on it does for every topic.
+        # If the highest grade may rise, measures that use it change on every topic.
         scaled = [one for one in measures if len(tops) > 1 and one.uses_g_max]
         for some, topics in (
             (scaled, list(shown)),
@@ -60,7 +60,7 @@ def score_rankings(ranked: Ranked) -> dict[str, dict[str, dict[str, Range]]]:
 
 
 def _highest_grades(ranked: Ranked) -> list[float]:
-    """Every highest grade that is possible; one where no grade may rise."""
+    """Every possible highest grade; only one if no grade may rise."""
     most = max(
         (
             ranked.qrels[topic].get(unit, 0.0) + more
@@ -76,7 +76,7 @@ def _highest_grades(ranked: Ranked) -> list[float]:
 def _known(
     ranked: Ranked, ranking: Mapping[str, Sequence[str]], topics: Sequence[str]
 ) -> KnownGrades:
-    """What is known of one run's lists."""
+    """The grades that are known for one run's lists."""
     shown: list[tuple[int, int, float, float]] = []
     ideals: list[tuple[int, float, float]] = []
     for number, topic in enumerate(topics):

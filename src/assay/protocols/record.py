@@ -78,14 +78,12 @@ class CountedUids:
 
 _PART = 1 << 14  # labels whose uses are named at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
-"""A use of a label: its number in the ledger, and its place as the index of the columns and three
-codes."""
+"""A use of a label: its number in the ledger, and its place (index of the columns, codes)."""
 
 
 class PlacesUsed:
     """Where each label that counted was used, as comma-separated JSON strings; ``named`` names a
-    place. A place that takes several things from one label, such as the nuggets of an answer, is
-    named once."""
+    place. A place that takes several things (nuggets of an answer) from one label is named once."""
 
     def __init__(self, used: UsedLabels, named: Callable[[Place], str]) -> None:
         self._named = named
@@ -126,8 +124,7 @@ class PlacesUsed:
 
 
 def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
-    """By task, the number of labels by each model as the servers named it. A label that is used
-    twice counts once."""
+    """By task, the number of different labels by each model, as the servers named it."""
     models: dict[str, Counter[str]] = {}
     for (task, model), count in used.count(
         lambda label: (label.task, label.detail.get("model"))
@@ -150,8 +147,7 @@ def model_warnings(models: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
     """Raise SettingsError if ``out/`` holds scores by another labeller's labels and the present one
-    was not asked anything yet: a newer judge would replace the scores by ranges from worst to
-    best."""
+    was not asked anything yet: ranges from worst to best would replace the scores."""
     before, now = read_manifest(folder.out), _labellers(result)
     if before.get("policy") != result.policy or not before.get("labels_counted"):
         return
@@ -162,7 +158,7 @@ def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
         return
     new = [result.labellers[task] for task in others]
     if any(result.used.count(lambda label: label.labeller in new and label.task in others)):
-        return  # it was asked, if not yet of all
+        return  # it was asked, if not yet about everything
     given = [(label.task, _named(label.labeller)) for label in ledger.usable_by_each()]
     unheard = [task for task in unheard if (task, then[task]) in given]
     if not unheard:
@@ -194,8 +190,7 @@ def _named(who: LabellerId) -> dict[str, Any]:
 def _used_lines(
     blocks: Iterable[Lines], places: PlacesUsed, counted: CountedUids
 ) -> Iterator[bytes]:
-    """The labels that were used, as lines of JSON with ``used_at``. Their uids are added to
-    ``counted``."""
+    """The labels that were used, as JSON lines with ``used_at``; adds their uids to ``counted``."""
     for numbers, uids, _, objects in blocks:
         used = [*places.of(numbers)]
         counted.add(b"".join(compress(uids, used)))
@@ -228,7 +223,7 @@ def write_out(
     for place in {path.parent for path in (*files, *gzipped)}:  # each may be a link
         path_inside(out, place.relative_to(out), f"{folder.path}: out/")
     labels = out / "labels.jsonl"
-    # First, as the labels are checked as they are written: nothing is, where one was changed.
+    # Written first, as writing checks the labels: if one was changed, nothing else is written.
     counted = CountedUids(places.scratch)
     labels_sha256 = write_pieces(labels, _used_lines(lines, places, counted))
     digests = {
@@ -260,11 +255,9 @@ def write_manifest(
     head: Head,
 ) -> Path:
     """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers, and
-    digests of all inputs and outputs.
-
-    ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``,
-    ``counted`` the labels that counted, and ``head`` is the ledger's.
-    """
+    digests of all inputs and outputs. ``inputs`` are the SHA-256 of the files read, ``outputs``
+    those of the files in ``out/``, ``counted`` the labels that counted, and ``head`` is the
+    ledger's."""
     templates = {
         path.name: file_sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))
     }

@@ -1,4 +1,4 @@
-"""Which protocols there are: Assay's own, those of installed packages, and ``module:attribute``."""
+"""The protocols there are: Assay's own, those of installed packages, and ``module:attribute``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = {
     "rag": "assay.protocols.rag.protocol:RAG",
     "battles": "assay.protocols.battles.protocol:BATTLES",
 }
-"""Assay's own protocols, and where each is; imported where one is named: a command needs one."""
+"""Assay's own protocols and where each is. Imported on use, as a command needs only one."""
 
 GROUP = "assay.protocols"
 """The entry point group: ``mine = "my_package.protocol:MINE"`` makes ``protocol = "mine"``."""
@@ -26,7 +26,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 def names() -> list[str]:
-    """Every protocol by name."""
+    """The names of all protocols."""
     return [*OWN, *sorted(point.name for point in entry_points(GROUP))]
 
 
@@ -41,7 +41,7 @@ def is_own(name: str) -> bool:
 
 
 def find_protocol(name: str) -> Any:
-    """The protocol of that name. Raises SettingsError where it cannot be imported."""
+    """The protocol with that name. Raises SettingsError if it cannot be imported."""
     if is_own(name):
         module, _, attribute = OWN[name].partition(":")
         return getattr(import_module(module), attribute)

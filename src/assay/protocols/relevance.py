@@ -1,4 +1,4 @@
-"""Derived grades checked: passages judged on their own, beside what they earned."""
+"""A check of derived grades: passages judged on their own, compared with their grades."""
 
 from __future__ import annotations
 
@@ -25,26 +25,23 @@ CHECKS: Mapping[bool | str, AnyTask] = {
     "0-3": GRADED,
 }
 """``relevance_check`` → the task: R2C2's own (is it a step to the answer? reference answers are
-shown), or one that TREC RAG and EXAM++'s direct grading ask too (question and passage alone)."""
+shown), or one that TREC RAG and EXAM++'s direct grading use too (question and passage alone)."""
 
 COLUMNS = ("topic", "passage", "doc", "grade", "judged")
 
 _RELEVANT = 2
-"""The least grade of 0 to 3 that is relevant: an answer, at least in part."""
+"""The lowest relevant grade of 0 to 3: an answer, at least in part."""
 
 Passages = Iterable[tuple[Question, Passage]]
-"""Passages with the questions that they are judged for."""
+"""Passages with the questions for which they are judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceCheck:
-    """Passages judged on their own beside their derived grades.
-
-    ``judged[question][passage]`` is None where a label is missing or failed. ``both``,
-    ``derived_only``, ``judged_only`` and ``neither`` count passages by derived grade >= 1 and
-    judged relevant; ``kappa`` is Cohen's, None where undefined; ``missed`` lists those that are
-    judged relevant and have grade 0.
-    """
+    """Passages judged on their own beside their derived grades. ``judged[question][passage]`` is
+    None if a label is missing or failed. ``both``, ``derived_only``, ``judged_only`` and
+    ``neither`` count passages by derived grade >= 1 and judged relevant. ``kappa`` is Cohen's, None
+    if undefined. ``missed`` lists passages judged relevant with grade 0."""
 
     judged: Mapping[str, Mapping[PassageKey, bool | None]]
     both: int
@@ -56,7 +53,7 @@ class RelevanceCheck:
     missed: tuple[Passage, ...]
 
 
-def passages_asked(task: AnyTask, passages: Passages) -> Asked:
+def passage_units(task: AnyTask, passages: Passages) -> Asked:
     """Each passage with its question."""
     for question, passage in passages:
         content: dict[str, Any] = {"question": question.text, "passage": passage.text}
@@ -71,13 +68,13 @@ def check_relevance(
     grades: Mapping[str, Mapping[PassageKey, int]],
     book: LabelBook,
 ) -> RelevanceCheck | None:
-    """Set what labels of the task that is ``chosen`` among :data:`CHECKS` say of passages against
-    their derived grades (R2C2 task paper, section 4.1); None where none is."""
+    """Compare labels of the task ``chosen`` from :data:`CHECKS` with derived grades (R2C2 task
+    paper, section 4.1). None if none is chosen."""
     if not chosen:
         return None
     task = CHECKS[chosen]
     asked, every = tee(passages)
-    labels = book.labels(task, passages_asked(task, asked)).each(
+    labels = book.labels(task, passage_units(task, asked)).each(
         lambda one: bool(one["grade"] >= _RELEVANT if "grade" in one else one["relevant"])
     )
     judged: dict[str, dict[PassageKey, bool | None]] = {}
@@ -107,21 +104,21 @@ def relevance_rows(
     passages: Iterable[Passage],
     grades: Mapping[str, Mapping[PassageKey, int]],
 ) -> Iterator[tuple[object, ...]]:
-    """Every passage with its derived grade and what the check says of it (1, 0 or empty)."""
+    """Every passage with its derived grade and its label in the check (1, 0 or empty)."""
     for topic, key, doc, *_ in passages:
-        said = check.judged[topic][key]
-        yield topic, str(key), doc, grades[topic][key], None if said is None else int(said)
+        judged = check.judged[topic][key]
+        yield topic, str(key), doc, grades[topic][key], None if judged is None else int(judged)
 
 
 def relevance_gaps(check: RelevanceCheck | None) -> Iterator[Gap]:
-    """The labels that the check lacks, if there is one."""
+    """The labels that the check lacks, if there is a check."""
     if check is not None and (n := check.missing):
         what = f"{noun(n, 'passage')} judged on {noun(n, 'its', 'their')} own without a label"
         yield Gap(n, what, "The check of the derived grades leaves them out.")
 
 
 def relevance_part(check: RelevanceCheck) -> Part:
-    """The check as a section, with the texts of what earned no grade."""
+    """The check as a section, with the texts of passages that earned no grade."""
     kappa = "undefined" if check.kappa is None else f"{check.kappa:.3f}"
     note = f"Each passage was also judged on its own. Agreement with the grades: Cohen’s κ {kappa}."
     if check.missing:

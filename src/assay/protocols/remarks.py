@@ -1,4 +1,4 @@
-"""What labellers said, as remarks beside what it is about."""
+"""What labellers said, as remarks on cards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.page.wording import number, one_line
 from assay.protocols.places import Place, WhereUsed
 
 _PLACES = 5
-"""Other places of a label that are named; of more only the number is."""
+"""Most other places of a label that are named; the rest are counted."""
 
 _DETAILS = 12
 
@@ -25,8 +25,8 @@ def remarks(
     *,
     before: str = "",
 ) -> tuple[Remark, ...]:
-    """What a label says of a yes-no ``field`` of its verdict, in ``words`` for yes and no, and what
-    one says that a person overruled."""
+    """What a label says about a yes-no ``field`` of its verdict, in ``words`` for yes and no, and
+    what the label says that a person overruled."""
     pairs = ((label, False), (overruled, True))
     return tuple(_remark(one, field, words, before, struck) for one, struck in pairs if one)
 
@@ -35,8 +35,8 @@ def _remark(label: Label, field: str, words: tuple[str, str], before: str, struc
     if label.status is Status.FAILED:
         verdict, reason = "no usable label", label.error or "the labeller failed"
     else:
-        said = _yes(label, field)
-        verdict = "verdict unreadable" if said is None else words[0] if said else words[1]
+        yes = _yes(label, field)
+        verdict = "verdict unreadable" if yes is None else words[0] if yes else words[1]
         reason = label.reason or str((label.verdict or {}).get("reason") or "")
     who = label.labeller
     return Remark(verdict, reason, who.name, who.is_human, _detail(label), struck, before)
@@ -50,7 +50,7 @@ def _yes(label: Label, field: str) -> bool | None:
 
 
 def used_elsewhere(label: Label | None, here: Place, where: WhereUsed) -> str:
-    """Say where else a label is used: what is equal has one label."""
+    """Say where else a label is used, as units of equal content share one label."""
     if label is None:
         return ""
     others = [place for place in where.of(label.unit) if place != here]
@@ -77,7 +77,7 @@ def _detail(label: Label) -> str:
 
 
 def _rows(label: Label, name: str) -> list[Mapping[str, Any]]:
-    """What a label's detail lists under a name; what anybody may have put there instead is none."""
+    """The objects in a list in a label's detail, ignoring what other tools may have put there."""
     rows = label.detail.get(name)
     return [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
 
@@ -90,7 +90,7 @@ def _signed(value: object) -> str:
 
 
 def _probabilities(ruling: Mapping[str, Any]) -> str:
-    """What the embedded judge's label holds of one question."""
+    """The probabilities that the embedded judge gave for one question."""
     shown = [
         f"{name} {number(float(ruling[name]), 2)}"
         for name in ("yes", "partly", "no")

@@ -1,5 +1,4 @@
-"""Results of an evaluation under any protocol: plain frozen values from which files and reports are
-made."""
+"""Results of an evaluation under any protocol: plain frozen values for files and reports."""
 
 from __future__ import annotations
 

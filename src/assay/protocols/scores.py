@@ -1,4 +1,4 @@
-"""The columns that every protocol's ``scores.csv`` has, and what is written under them."""
+"""The columns of ``scores.csv`` and ``per_topic.csv`` of every protocol, and their writers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCORE_COLUMNS = (
 _CELLS: Callable[[Score], tuple[object, ...]] = attrgetter(*SCORE_COLUMNS)
 TOPIC_COLUMNS = ("run", "topic", "measure", "value")
 VALUE_COLUMNS = ("run", "topic", "measure", "value", "floor", "ceiling")
-"""What commands on files print with ``--csv``; the topic of a mean is ``all``."""
+"""The columns that commands on files print with ``--csv``; the topic of a mean is ``all``."""
 
 RANGE_COLUMNS = ("run", "topic", "measure", "floor", "ceiling")
 _MEANS = (
@@ -33,9 +33,9 @@ def score_files(
     more: Mapping[str, Scores],
     by_category: Mapping[str, Scores] | None,
 ) -> Iterator[tuple[str, FileData]]:
-    """Name and data of ``scores.csv``, ``per_topic.csv`` and, where something hangs on a missing
-    label, ``per_topic_ranges.csv``; of ``scores_NAME.csv`` for tables that are ``more``, and of
-    ``scores_by_category.csv`` where topics have categories."""
+    """Name and data of ``scores.csv`` and ``per_topic.csv``; of ``per_topic_ranges.csv`` if
+    anything depends on a missing label; of ``scores_NAME.csv`` for tables in ``more``; and of
+    ``scores_by_category.csv`` if topics have categories."""
     yield "scores.csv", score_csv(scores)
 
     yield (
@@ -59,7 +59,7 @@ def score_files(
 
 
 def means_command(scores: Scores, per_topic: PerTopic) -> Iterator[str]:
-    """What gives scores again where all that have values on topics are the means of these."""
+    """A command that reproduces the scores, if all are means of the values per topic."""
     for run, by_measure in per_topic.items():
         for measure, values in by_measure.items():
             if (score := scores.get(run, {}).get(measure)) is None:
@@ -84,7 +84,7 @@ def _every(per_topic: PerTopic) -> Iterator[tuple[str, str, str, Range | None]]:
 
 
 def _open(per_topic: PerTopic) -> Iterator[tuple[str | float, ...]]:
-    """Those that are ranges."""
+    """The values that are ranges."""
     return ((*of, *ends) for *of, ends in _every(per_topic) if ends and ends.value is None)
 
 
@@ -94,7 +94,7 @@ def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[o
 
 
 def scores_on(what: str, topic: str, per_topic: PerTopic) -> Table:
-    """Every run's scores on one topic, whatever that is called, as a part of a report."""
+    """Every run's scores on one topic, under whatever name, as a part of a report."""
     measures = list(dict.fromkeys(name for found in per_topic.values() for name in found))
     rows = [
         (run, *(found.get(name, {}).get(topic) for name in measures))
@@ -104,7 +104,7 @@ def scores_on(what: str, topic: str, per_topic: PerTopic) -> Table:
 
 
 def score_csv(table: Scores) -> bytes:
-    """A table as a file of scores."""
+    """Scores as a CSV file."""
     scores = (one for found in table.values() for one in found.values())
     return csv_bytes(SCORE_COLUMNS, (score_row(one) for one in scores))
 
@@ -115,6 +115,5 @@ def score_row(score: Score) -> tuple[object, ...]:
 
 
 def score_document(score: Score) -> dict[str, object]:
-    """A score as JSON has it. (``asdict`` copies every number, which takes several times as
-    long.)"""
+    """A score as JSON. (``asdict`` copies every number, which takes several times as long.)"""
     return dict(zip(SCORE_COLUMNS, _CELLS(score), strict=True))

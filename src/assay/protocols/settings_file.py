@@ -1,5 +1,4 @@
-"""``assay.toml`` as it stands in a file: what is read of it, within which limits, and what is wrong
-with it in words."""
+"""Reading ``assay.toml`` within limits, and explaining in words what is wrong with it."""
 
 from __future__ import annotations
 
@@ -17,14 +16,14 @@ from assay.model.paths import check_file
 
 _LARGEST = 1_000_000  # bytes
 MOST_TOLD = 100
-"""Wrong entries that are told of one file; looking for what was meant takes time."""
+"""Most wrong entries that are reported for one file, as finding what was meant takes time."""
 _KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 # Reading "a.a.a.…" takes time that grows with the square of its length.
 _DEEP = re.compile(rf"(?<![\w-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{50}}")
 
 
 def read_settings(file: Path) -> dict[str, Any]:
-    """The tables of ``file``. Raises SettingsError where it cannot be read."""
+    """The tables of ``file``. Raises SettingsError if it cannot be read."""
     check_file(file, _LARGEST, "The settings")
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -40,18 +39,17 @@ def read_settings(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file}: lists or tables are nested too deeply.") from None
     except UnicodeDecodeError:
         raise SettingsError(f"{file}: the file is not UTF-8. Save it as UTF-8.") from None
-    except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
+    except (ValueError, OSError) as error:  # ValueError also for a number with 5,000 digits
         raise SettingsError(f"{file}: cannot be read: {error}.") from error
     for name, number in _too_large(raw):
-        # A hexadecimal number may be of any length, and Python writes none of more than 4,300
-        # digits.
+        # A hexadecimal number may have any length; Python formats no more than 4,300 digits.
         shown = number if abs(number) < 1 << 99 else "the value"
         raise SettingsError(f"{file}: {name}: {shown} is not a 64-bit number.")
     return raw
 
 
 def _too_large(value: object, name: str = "") -> Iterator[tuple[str, int]]:
-    """Whole numbers that no ledger and no manifest can hold, with the names of their entries."""
+    """Whole numbers too large for a ledger or manifest, with the names of their entries."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         yield name, value
     if isinstance(value, dict):
@@ -63,10 +61,10 @@ def _too_large(value: object, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """What is wrong with each entry of the tables that ``model`` reads, a line each."""
+    """What is wrong with each entry of the tables that ``model`` reads, one line each."""
     lines = []
     for fault in error.errors(include_url=False)[:MOST_TOLD]:
-        *place, name = map(str, fault["loc"] or ("",))  # none: entries that do not go together
+        *place, name = map(str, fault["loc"] or ("",))  # empty if entries contradict each other
         if fault["type"] == "extra_forbidden":
             table = _table(model, place)
             known = [] if table is None else list(table.model_fields)
@@ -82,8 +80,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def no_entry(name: str, known: Collection[str], inside: Sequence[str] = ()) -> str:
-    """That there is no entry of a name, and what may be meant: one of those that are ``known``, or
-    the one of that name in the tables ``inside``."""
+    """Say that there is no entry with a name, and what may be meant: one that is ``known``, or the
+    one of that name in the tables ``inside``."""
     near = difflib.get_close_matches(name[:50], known, n=1)
     if inside:
         return f"no such entry here; it belongs in [{'] or ['.join(inside)}]"
@@ -93,13 +91,13 @@ def no_entry(name: str, known: Collection[str], inside: Sequence[str] = ()) -> s
 
 
 def _with(name: str, model: type[BaseModel]) -> list[str]:
-    """The tables right within that of ``model`` that have an entry of a name."""
+    """The tables directly within that of ``model`` that have an entry with a name."""
     inner = {section: _table(model, [section]) for section in model.model_fields}
     return [section for section, table in inner.items() if table and name in table.model_fields]
 
 
 def _table(model: type[BaseModel], place: Sequence[str]) -> type[BaseModel] | None:
-    """The model of the table at a place; None where its names are the user's."""
+    """The model of the table at a place; None if its names are the user's."""
     for part in place:
         inner = model.model_fields[part].annotation if part in model.model_fields else None
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):

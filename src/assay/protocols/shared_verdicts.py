@@ -15,14 +15,11 @@ from assay.tasks.shared import Source
 @dataclass
 class SharedVerdicts:
     """What was noticed about labels of tasks that imply each other's verdicts, by (task, other
-    task).
+    task): labels ``derived`` from the other task; units ``asked`` again, as the other task's label
+    leaves the verdict open; and units ``excluded``, as their label contradicts what a person said
+    under the other task."""
 
-    ``told``: labels that were derived from the other task. ``asked``: units that were asked again,
-    as the other task's label leaves the verdict open. ``excluded``: units whose label contradicts
-    what a person said under the other task.
-    """
-
-    told: defaultdict[tuple[str, Source], set[int]] = field(
+    derived: defaultdict[tuple[str, Source], set[int]] = field(
         default_factory=lambda: defaultdict(set)
     )
     asked: defaultdict[tuple[str, Source], set[str]] = field(
@@ -47,7 +44,7 @@ class SharedVerdicts:
         ``task`` itself; ``policy`` decides whose labels count."""
         key = (task.name, source)
         if not own and any(found.rowid == one.rowid for one in said):
-            self.told[key].add(found.rowid)
+            self.derived[key].add(found.rowid)
         if found.labeller.is_human or found.verdict is None or not source.leaves_open:
             return False
         verdicts = [one.verdict for one in said if policy.rank(one, None) == 2 and one.verdict]
@@ -60,7 +57,7 @@ class SharedVerdicts:
 
     def remarks(self) -> Iterator[str]:
         """One sentence for each thing noticed."""
-        for (task, source), labels in self.told.items():
+        for (task, source), labels in self.derived.items():
             yield (
                 f"{task}: {len(labels)} labels were given under {source.task.name}, which asks the "
                 "same."

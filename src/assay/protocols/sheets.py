@@ -14,17 +14,15 @@ from assay.measures.ranges import OPEN, Range, RangeIfDefined
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]
-"""measure -> topic -> value of one run; None where it is undefined whatever the labels are."""
+"""measure -> topic -> value of one run; None if it is undefined whatever the labels are."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Values of every run with what they stand on.
-
-    ``values[run][measure][topic]`` holds the topics that the run answers, ``topics`` are all that
-    there are, and ``nothing[measure][topic]`` is the value of a run that is silent on one: 0, or
-    None where the measure means nothing for any run (no vital nuggets, no sub-narratives).
-    """
+    """The values of every run, and what is needed to average them. ``values[run][measure][topic]``
+    has the topics that the run answers, ``topics`` are all topics, and ``nothing[measure][topic]``
+    is the value of a run that is silent on one: 0, or None if the measure is undefined for every
+    run (no vital nuggets, no sub-narratives)."""
 
     topics: tuple[str, ...]
     measures: tuple[str, ...]
@@ -33,15 +31,15 @@ class Sheet:
 
     def silent(self, run: str) -> list[str]:
         """The topics that a run does not answer."""
-        mine = self.values[run][self.measures[0]]
-        return [topic for topic in self.topics if topic not in mine]
+        answered = self.values[run][self.measures[0]]
+        return [topic for topic in self.topics if topic not in answered]
 
     def without(self, measure: str) -> list[str]:
         """The topics where a measure is undefined for every run."""
         return [topic for topic in self.topics if self.nothing[measure][topic] is None]
 
     def unjudged(self, run: str) -> list[str]:
-        """The topics that leave the means of one run alone: the track judged nothing there."""
+        """The topics left out of one run's means alone, because the track judged nothing there."""
         return [
             topic
             for topic in self.topics
@@ -53,7 +51,7 @@ class Sheet:
         ]
 
     def lacking(self, run: str) -> list[str]:
-        """The topics where some value hangs on a missing label."""
+        """The topics where some value depends on a missing label."""
         values = self.completed(run).values()
         return [
             topic
@@ -62,8 +60,8 @@ class Sheet:
         ]
 
     def completed(self, run: str, topics: Topics = "all") -> Values:
-        """measure -> topic -> value, with that of ``nothing`` for a topic that the run is silent on
-        (``all``), or without it. (Nothing is left out because a label is missing.)"""
+        """measure -> topic -> value, with that of ``nothing`` for topics that the run is silent on
+        (``all``), or without these. (No topic is left out because a label is missing.)"""
         return {
             measure: {
                 topic: mine[topic] if topic in mine else self.nothing[measure][topic]
@@ -79,8 +77,8 @@ class Sheet:
 
 
 def ranges(floors: Floats, ceilings: Floats, sure: Bools | None = None) -> list[list[Range | None]]:
-    """Rows of ends as ranges; None where they are NaN, and of those that are not ``sure``
-    :class:`RangeIfDefined`. Equal ones are one object."""
+    """Rows of ends as ranges: None if they are NaN, and :class:`RangeIfDefined` if not ``sure``.
+    Equal ones are one object."""
     certain = np.ones_like(floors, np.bool_) if sure is None else sure
     return [
         [None if cell[0] != cell[0] else _range(*cell) for cell in zip(*row, strict=True)]

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
 
 Under = Callable[[str], LabelBook]
-"""Gives the labels of an evaluation under a policy by its name; the same object for the same
-name."""
+"""Gives the labels of an evaluation under a policy by name, always as the same object."""
 
 _SHOWN = 3
 """Number of measures whose tables are open and that are plotted."""
@@ -111,8 +110,7 @@ def by_board(
 ) -> Iterator[Sides]:
     """Score each leaderboard by people's labels alone and by the machine's, if people's labels
     settle anything: on some topic that they labelled, no run's value is a range. To find out,
-    scores are computed ``quickly``, without intervals, which take longest if nearly everything is
-    missing."""
+    scores are computed ``quickly``, without intervals."""
     people = under("human")
     if not people.by_people:
         return
@@ -154,8 +152,7 @@ def side_by_side(
     measures: tuple[str, ...],
     found: Mapping[str, Setting],
 ) -> Iterator[Sides]:
-    """Compare several settings, on those of ``measures`` that they have. Yields nothing for a
-    single setting."""
+    """Compare several settings, if there are several, on those of ``measures`` that they have."""
     if len(found) < 2:
         return
     of_run = next(iter(next(iter(found.values())).scores.values()), {})

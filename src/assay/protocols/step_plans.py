@@ -1,5 +1,4 @@
-"""What steps ask now: those of their requests that are in the shard and not answered in the
-ledger."""
+"""What steps ask now: their requests in the shard that the ledger does not answer."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ class UnitLabels:
     disputed: set[str] = field(default_factory=set, init=False)
     """Units looked up on which people disagree and nobody has settled it."""
     unsettled: set[str] = field(default_factory=set, init=False)
-    """Those ``disputed`` units that have no label that counts, as the policy requires a
-    settlement."""
+    """Those ``disputed`` units without a label that counts, as the policy requires settling."""
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -86,10 +85,10 @@ class UnitLabels:
         :meth:`choose` must decide."""
         if task.name in self._sources:  # labels of other tasks may count
             return np.full(len(first), CLOSELY, np.int64)
-        found = np.full(len(first), NONE, np.int64)
-        held = first >= 0
-        found[held] = self._counting(first[held])
-        return found
+        places = np.full(len(first), NONE, np.int64)
+        exists = first >= 0
+        places[exists] = self._counting(first[exists])
+        return places
 
     def may_have_several(self, task: AnyTask, first: Places) -> Bools:
         """Which units of a task may have more than one label, given the places of their oldest
@@ -238,8 +237,8 @@ class UnitLabels:
         unit = found.unit
         own = any(found.rowid == one.rowid for one in self.of(unit))
         for source, other in self._source_units(task, content):
-            said = self.of(unit_hash(source.task.name, other))
-            if self.shared.excludes(task, unit, source, said, found, own, self.policy):
+            source_labels = self.of(unit_hash(source.task.name, other))
+            if self.shared.excludes(task, unit, source, source_labels, found, own, self.policy):
                 return None
         return found
 
@@ -261,8 +260,7 @@ class UnitLabels:
         return found
 
     def superseded(self) -> Counter[tuple[str, str]]:
-        """How many units the evaluation's own labeller was asked about again, by task and
-        reason."""
+        """How many units the evaluation's own labeller was asked about again, by task and why."""
         found: Counter[tuple[str, str]] = Counter()
         for task in self._versions:
             own = self.configured.get(task)
@@ -280,9 +278,8 @@ class UnitLabels:
     def machine_label(
         self, task: AnyTask, content: UnitContent, who: LabellerId | None = None
     ) -> Label | None:
-        """The usable label by a machine that would count for a unit without people's labels,
-        including labels derived from other tasks. The machine is the evaluation's own unless
-        ``who`` names another."""
+        """The usable label by a machine (the evaluation's own, or ``who``) that would count for a
+        unit without people's labels. It may be derived from another task."""
         by = who or self.configured[task.name]
         labels = [one for one in self.labels(task, content) if one.labeller == by]
         return self._usable_now(task, content, labels, who)

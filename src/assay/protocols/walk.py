@@ -37,8 +37,7 @@ class Walk:
         return None if label is None else label.verdict
 
     def take(self, *tasks: AnyTask) -> list[Request]:
-        """Return what some tasks are asked of everything looked up since the last call, and forget
-        it."""
+        """Return what some tasks are asked of everything looked up since the last call."""
         looked_up, self._looked_up = self._looked_up, []
         names = {one.name for one in tasks}
         return [Request(task, unit, topic=at) for task, unit, at in looked_up if task.name in names]

@@ -1,7 +1,7 @@
-"""Labels that say something of each of several items that were asked about together.
+"""Labels about several items that were asked about together, item by item.
 
-An item is known by a label whatever window of items it was asked in: after an edit only items that
-are new are asked about, and a person may label one item or many.
+An item is known by a label whatever window of items it was asked in: after an edit only new items
+are asked about, and a person may label one item or many.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from assay.protocols.unit_labels import UnitLabels
 from assay.tasks.base import AnyTask
 
 Subject = tuple[str, ...]
-"""What items are asked about beside."""
+"""What items are judged against."""
 
 Window = tuple[str, Subject, tuple[str, ...]]
 """Unit, subject and items."""
 
 
-class Said(NamedTuple):
-    """A label of a window: its place among the columns of the ledger, and its number there.
-    ``worth`` is of one item after the other, NaN where it does not say."""
+class WindowLabel(NamedTuple):
+    """A label of a window, with its place in the ledger's columns and its number. ``worth`` has one
+    value per item, NaN if the label does not say."""
 
     unit: str
     subject: Subject
@@ -45,23 +45,23 @@ class Said(NamedTuple):
 
 
 class KnownItems(NamedTuple):
-    """What is known of items, a row a subject: the number of each one's label among ``said``, −1
-    where there is none, and what it is ``worth``, NaN where there is none or it does not say."""
+    """What is known about items, one row per subject: ``label`` is the index of each item's label
+    in ``said`` (−1 for none), ``worth`` its value (NaN for none)."""
 
-    said: Sequence[Said]
+    said: Sequence[WindowLabel]
     label: Integers
     worth: Floats
 
-    def of(self, row: int) -> list[Said | None]:
+    def of(self, row: int) -> list[WindowLabel | None]:
         """The labels of a subject's items."""
         return [None if at < 0 else self.said[at] for at in self.label[row].tolist()]
 
 
 @dataclass(eq=False)
 class WindowLabels:
-    """The labels of a task about some ``subjects``. Of its units the field ``items`` lists items,
-    those named in ``about`` are the subject; ``values`` are what a verdict is worth, item by item.
-    """
+    """The labels of a task about some ``subjects``. In its units, the field ``items`` lists the
+    items and the fields ``about`` are the subject. ``values``: the worth of a verdict for each
+    item."""
 
     by_unit: UnitLabels | None
     task: AnyTask
@@ -70,52 +70,52 @@ class WindowLabels:
     items: str
     values: Callable[[Mapping[str, Any]], Sequence[float]]
 
-    def request(self, said: Said, topic: str = "") -> Request:
-        """What the label is the answer to."""
-        content = {**dict(zip(self.about, said.subject, strict=True)), self.items: said.items}
+    def request(self, label: WindowLabel, topic: str = "") -> Request:
+        """The request that a label answers."""
+        content = {**dict(zip(self.about, label.subject, strict=True)), self.items: label.items}
         return Request(self.task, self.task.unit.model_validate(content), topic=topic)
 
     def _read(
         self, by_unit: UnitLabels, windows: Sequence[Window], places: Places
-    ) -> Iterator[Said]:
-        """The labels of windows at some places; those say nothing where there is none."""
+    ) -> Iterator[WindowLabel]:
+        """The labels of windows at some places. If there is none, nothing is said."""
         labels, numbers = CountedLabels(by_unit, places), places.copy()
         numbers[labels.in_columns] = labels.numbers(labels.in_columns)
         columns = (places.tolist(), numbers.tolist(), labels.human.tolist())
         verdicts = labels.each(self.values)
-        for window, place, number, human, said in zip(windows, *columns, verdicts, strict=True):
-            worth = tuple(islice(chain(said or (), repeat(nan)), len(window[-1])))
-            yield Said(*window, place, number, human, worth)
+        for window, place, number, human, values in zip(windows, *columns, verdicts, strict=True):
+            worth = tuple(islice(chain(values or (), repeat(nan)), len(window[-1])))
+            yield WindowLabel(*window, place, number, human, worth)
 
     @cached_property
-    def _counting(self) -> dict[Subject, list[Said]]:
-        """By subject the label that counts of each window, as far as one does; its place is CLOSELY
-        where that must be looked at."""
+    def _counting(self) -> dict[Subject, list[WindowLabel]]:
+        """By subject, the label that counts for each window, if any. Its place is CLOSELY if all
+        labels must be compared."""
         by_unit, windows = self.by_unit, list[Window]()
         if by_unit is None:
             return {}
-        once: dict[Any, Any] = {one: one for one in self.subjects}  # equal ones are held once
+        once: dict[Any, Any] = {one: one for one in self.subjects}  # equal ones are one object
         for unit, content in by_unit.ledger.unit_contents([self.task.name]):
             subject = once.get(tuple(map(content.__getitem__, self.about)))
             if subject is not None:
                 items = tuple(content[self.items])
                 windows.append((unit, subject, once.setdefault(items, items)))
         first = by_unit.columns.first(b"".join(packed(unit) for unit, *_ in windows))
-        found: dict[Subject, list[Said]] = {}
+        found: dict[Subject, list[WindowLabel]] = {}
         for one in self._read(by_unit, windows, by_unit.counting_places(self.task, first)):
             if one.place != NONE:
                 found.setdefault(one.subject, []).append(one)
         return found
 
     def known(self, subjects: Sequence[Subject | None], items: Sequence[str]) -> KnownItems:
-        """What is known of items beside some subjects: each by the label that would count if all
-        windows that it was asked in were one unit. Nothing beside None."""
+        """What is known about items for some subjects, each item by the label that would count if
+        all windows in which it was asked were one unit. Nothing is known for None."""
         own = [self._counting.get(one, []) if one else [] for one in subjects]
         said = list(chain.from_iterable(own))
-        # What labels are of beside these items comes behind them.
+        # Other items of the windows get columns after these.
         places = {item: at for at, item in enumerate(items)}
         columns: list[int] = []
-        of_items: dict[int, list[int]] = {}  # nearly all windows are of the same items
+        of_items: dict[int, list[int]] = {}  # by id, as nearly all windows have the same items
         for window_items in (one.items for one in said):
             if (same := id(window_items)) not in of_items:
                 of_items[same] = [places.setdefault(one, len(places)) for one in window_items]
@@ -128,7 +128,7 @@ class WindowLabels:
         worth = np.full(label.shape, nan)
         label[cells] = window
         worth[cells] = list(chain.from_iterable(one.worth for one in said))
-        # Of an item that several windows have, or whose labels weigh the same, all are looked at.
+        # All labels are compared for items in several windows, or with labels of equal rank.
         closely = np.array([one.place == CLOSELY for one in said], np.bool_)
         unsure = np.zeros(label.shape, np.bool_)
         np.logical_or.at(unsure, cells, closely[window] | (label[cells] != window))
@@ -142,34 +142,35 @@ class WindowLabels:
         return KnownItems(said, label[:, : len(items)], worth[:, : len(items)])
 
     def _looked_at(
-        self, windows: Iterable[Said], items: Set[str]
-    ) -> Iterator[tuple[str, Said | None, float]]:
-        """The labels of some items, and what they are worth, by all labels of their windows."""
+        self, windows: Iterable[WindowLabel], items: Set[str]
+    ) -> Iterator[tuple[str, WindowLabel | None, float]]:
+        """The labels that count for some items, from all labels of their windows, and their
+        worth."""
         if self.by_unit is None:
             return
         of_unit = [(one[:3], at) for one in windows for at in self.by_unit.columns.places(one.unit)]
         labelled, places = zip(*of_unit, strict=True)
-        said = list(self._read(self.by_unit, labelled, np.array(places, np.int64)))
-        every: dict[str, dict[int, tuple[Said, float]]] = {}
-        for one in said:
+        labels = list(self._read(self.by_unit, labelled, np.array(places, np.int64)))
+        every: dict[str, dict[int, tuple[WindowLabel, float]]] = {}
+        for one in labels:
             for item, worth in zip(one.items, one.worth, strict=True):
                 if item in items:
                     every.setdefault(item, {})[one.number] = one, worth
-        now = cache(lambda: self.asked_now(said))
+        now = cache(lambda: self.asked_now(labels))
 
         def present(some: Sequence[Label]) -> Sequence[Label]:
             return [one for one in some if one.rowid in now()] or some
 
         for item, known_by in every.items():
             alone = [_alone(self.by_unit, *known_by[number]) for number in sorted(known_by)]
-            unit = next(one.unit for one in reversed(said) if item in one.items)
+            unit = next(one.unit for one in reversed(labels) if item in one.items)
             chosen = self.by_unit.among(self.task, unit, alone, present)
             yield item, *((None, nan) if chosen is None else known_by[chosen.rowid])
 
-    def asked_now(self, said: Iterable[Said]) -> set[int]:
-        """The numbers of the labels that are of the very question that would be asked now; a
-        person's always is."""
-        by_unit, by_number = self.by_unit, {one.number: one for one in said}
+    def asked_now(self, labels: Iterable[WindowLabel]) -> set[int]:
+        """The numbers of the labels, including all by people, that answer the question asked
+        now."""
+        by_unit, by_number = self.by_unit, {one.number: one for one in labels}
         labeller = None if by_unit is None else by_unit.labellers.get(self.task.name)
         keys = {} if by_unit is None or labeller is None else by_unit.ledger.keys(by_number)
         return {
@@ -179,9 +180,9 @@ class WindowLabels:
         }
 
 
-def _alone(by_unit: UnitLabels, said: Said, worth: float) -> Label:
-    """The label as if it were of one item alone."""
-    label = by_unit.columns.at(said.place)
+def _alone(by_unit: UnitLabels, window_label: WindowLabel, worth: float) -> Label:
+    """The label as if it were about one item alone."""
+    label = by_unit.columns.at(window_label.place)
     if worth != worth:
         return label._replace(verdict=None, status=Status.FAILED)
     return label._replace(verdict={"labels": [worth]})

@@ -23,8 +23,7 @@ _PASSAGE = re.compile(r"(?:passage\s*|fact\s*)?([0-9]+)", re.IGNORECASE)
 
 def _percentage(given: Any) -> Any:
     """Read ``90``, ``"90 %"`` and ``90.4`` as a whole percentage. Possible probabilities (``0.9``,
-    ``1.0``) are refused, which the model is told. Other values stay as they are, to be refused by
-    the field."""
+    ``1.0``) are refused, which the model is told. Other values are left to the field."""
     if isinstance(given, bool):
         raise ValueError("must be a whole number from 0 to 100")
     sign = False
@@ -65,8 +64,7 @@ def _sifted(
 ) -> Any:
     """A validator of replies that keeps those items of the list ``name`` that ``reads`` can read
     (it raises ValidationError for others), and moves the rest to ``odd``. A reply that is a text
-    becomes the field ``alone``, if named. If ``needed``, a value that is no list stays as it is, to
-    be refused."""
+    becomes the field ``alone``, if named. If ``needed``, only a list is accepted."""
 
     def sift(cls: type[Verdict], given: Any) -> Any:
         if alone and isinstance(given, str):
@@ -88,8 +86,7 @@ def _sifted(
 
 
 def _narrow_numbers(entries: Schema, entry: Schema, field: str, count: int) -> None:
-    """Constrain ``field`` of each entry to a number from 1 to ``count``; if ``count`` is 0, allow
-    no entries."""
+    """Constrain ``field`` of each entry to 1 to ``count``; if ``count`` is 0, allow no entries."""
     if count:
         entry[field] = whole(1, count)
     else:
@@ -116,10 +113,8 @@ class DrawnNugget(Verdict):
 
 
 class DrawnAnswer(Verdict):
-    """Nuggets that lead to the answer, the answer itself, and the model's stated confidence.
-
-    The schema asks for at least one nugget: otherwise small models take a shortcut and write none.
-    """
+    """Nuggets that lead to the answer, the answer itself, and the model's stated confidence. The
+    schema asks for at least one nugget: otherwise small models take a shortcut and write none."""
 
     nuggets: Annotated[
         tuple[DrawnNugget, ...], Field(json_schema_extra={"minItems": 1, "maxItems": 10})
@@ -191,8 +186,7 @@ class FromNuggetsUnit(Unit):
 
 
 class AnswerFromNuggets(Verdict):
-    """The numbers (from 1) of the facts that lead to the answer, the answer, and the stated
-    confidence."""
+    """The numbers (from 1) of the facts that lead to the answer, the answer, and its confidence."""
 
     facts: tuple[PassageNumber, ...] = ()
     answer: Annotated[str, BeforeValidator(_number_as_text)]

@@ -21,7 +21,7 @@ class Unit(BaseModel):
     """Base class of task inputs: what a label is about. A unit has content only, no ids of runs or
     topics, so that the same content is asked about once, whoever submitted it."""
 
-    # Built when first used: a command needs few of the tasks.
+    # Validators are built on first use, as a command needs few of the tasks.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
@@ -96,8 +96,7 @@ class Task(Generic[U, V]):
     @property
     def template(self) -> str:
         """Base name of the prompt files: ``TEMPLATE.j2`` has the chat prompt in the blocks
-        ``system`` and ``user``, ``TEMPLATE.probes.j2`` the yes/no questions, if the task can be
-        decided by them."""
+        ``system`` and ``user``, ``TEMPLATE.probes.j2`` the yes/no questions, if there are any."""
         return self.name.replace(".", "_")
 
     @property
@@ -107,8 +106,7 @@ class Task(Generic[U, V]):
 
     def schema(self) -> Schema:
         """JSON schema of the verdict, closed to further properties, as strict servers require. It
-        is part of the keys of labels: a question stays the same however its replies are
-        narrowed."""
+        is part of the keys of labels, which do not depend on how replies are narrowed."""
         return closed_schema(self.verdict)
 
     def schema_of(self, unit: U) -> Schema:

@@ -27,8 +27,8 @@ def _only_number(text: str, highest: int) -> int | None:
     found = {match.group() for match in _NUMBER.finditer(text)}
     if len(found) != 1:
         return None
-    (said,) = found
-    return int(said) if re.fullmatch(r"[0-9]{1,9}", said) and int(said) <= highest else None
+    (number,) = found
+    return int(number) if re.fullmatch(r"[0-9]{1,9}", number) and int(number) <= highest else None
 
 
 # -- self-rating ------------------------------------------------------------------------------
@@ -55,10 +55,10 @@ def rating_from_prose(unit: RatingUnit, reply: str) -> Rating | None:
     text = reply.strip()
     if not text:
         return None
-    said = _only_number(text, 5)
-    if said is None and not re.search(r"\d", text):
-        said = 0 if unanswerable(text) else 1
-    return None if said is None else Rating(reason=text[:300], rating=said)
+    number = _only_number(text, 5)
+    if number is None and not re.search(r"\d", text):
+        number = 0 if unanswerable(text) else 1
+    return None if number is None else Rating(reason=text[:300], rating=number)
 
 
 SELF_RATING = Task(
@@ -118,8 +118,8 @@ class DirectGrade(Verdict):
 
 
 def _grade_from_prose(unit: RelevanceUnit, reply: str) -> DirectGrade | None:
-    said = _only_number(reply, 2)
-    return None if said is None else DirectGrade(reason=reply[:300], grade=said)
+    number = _only_number(reply, 2)
+    return None if number is None else DirectGrade(reason=reply[:300], grade=number)
 
 
 def _yes_no_from_prose(unit: RelevanceUnit, reply: str) -> YesNoRelevance | None:

@@ -20,10 +20,10 @@ def yes_no(value: object) -> object:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        said = folded(value)
-        if said in ("yes", "true"):
+        word = folded(value)
+        if word in ("yes", "true"):
             return True
-        if said in ("no", "false"):
+        if word in ("no", "false"):
             return False
     raise ValueError("must be YES or NO")
 

@@ -51,8 +51,8 @@ def list_of_texts(
 
 
 def one_for_each(items: str, field: str) -> Mapping[str, Any]:
-    """``check`` and ``narrow`` of a task whose list ``field`` has one entry for each of the unit's
-    ``items``, in order."""
+    """``check`` and ``narrow`` of a task whose list ``field`` has an entry for each of
+    ``items``."""
 
     def check(unit: Unit, verdict: Verdict) -> str | None:
         wanted, given = len(getattr(unit, items)), len(getattr(verdict, field))

@@ -149,8 +149,8 @@ class RequiredGiven(Verdict):
 
 
 class EveryAnswerVerdict(Verdict):
-    """Which required answers are given, and which nuggets helped. The answer is ``correct`` if it
-    gives all of them."""
+    """Which required answers are given (all: the answer is ``correct``), and which nuggets
+    helped."""
 
     reason: str = ""
     required: Annotated[tuple[RequiredGiven, ...], numbered("number")]

@@ -28,11 +28,9 @@ Messages = tuple[Mapping[str, str], ...]
 
 @dataclass(frozen=True)
 class Renderer:
-    """Renders prompts. ``overrides`` is the evaluation folder's ``prompts/``, or None.
-
-    Raises SettingsError that names the file if a template of the user's cannot be read or lacks a
-    block.
-    """
+    """Renders prompts. ``overrides`` is the evaluation folder's ``prompts/``, or None. Raises
+    SettingsError that names the file if a template of the user's cannot be read or lacks a
+    block."""
 
     overrides: Path | None = None
 
@@ -64,8 +62,7 @@ class Renderer:
         return source
 
     def own_files(self, task: AnyTask) -> Iterator[tuple[str, bytes]]:
-        """The files of a task's prompts, by name: the folder's if it has them, else the
-        package's."""
+        """The files of a task's prompts, by name: the folder's, or else the package's."""
         packaged = files("assay.tasks").joinpath("templates")
         for name in (f"{task.template}.j2", f"{task.template}.probes.j2"):
             own = None if self.overrides is None else self.overrides / name
@@ -82,7 +79,7 @@ class Renderer:
 LARGEST = 1_000_000
 """Largest size of a template file in bytes."""
 
-_SIMILAR = 0.8  # how like a template's a name must be that another's protocol may want
+_SIMILAR = 0.8  # similarity to a template's name from which a file is likely misspelt
 
 
 def check_overrides(prompts: Path, more: Iterable[str] | None = None) -> None:

@@ -1,5 +1,4 @@
-"""What the baseline retrieval asks a language model: queries for a question, and an order of
-passages."""
+"""What the baseline retrieval asks a language model: queries for a question, order of passages."""
 
 from __future__ import annotations
 

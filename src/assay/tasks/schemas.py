@@ -99,8 +99,7 @@ def readable_text(most: int | None = None) -> Schema:
 
 
 def distinct(items: Iterable[T], text: Callable[[T], str] = str) -> tuple[T, ...]:
-    """The items without those whose ``text`` equals an earlier one's, apart from spacing and letter
-    case."""
+    """The items without those whose ``text`` equals an earlier one's but for spacing and case."""
     found: dict[str, T] = {}
     for one in items:
         found.setdefault(" ".join(text(one).split()).casefold(), one)

@@ -26,12 +26,10 @@ Plain = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Another task whose labels imply a task's verdict.
-
-    ``content`` maps the task's unit to the other task's, and ``verdict`` maps the other task's
-    verdict to the task's. It is None if the other verdict leaves open what this task asks, as
-    ``leaves_open`` explains; ``excludes`` then says whether it rules out a verdict of this task.
-    """
+    """Another task whose labels imply a task's verdict. ``content`` maps the task's unit to the
+    other task's, and ``verdict`` maps the other task's verdict to the task's. It is None if the
+    other verdict leaves open what this task asks, as ``leaves_open`` explains; ``excludes`` then
+    says whether it rules out a verdict of this task."""
 
     task: AnyTask
     content: Callable[[UnitContent], UnitContent]
@@ -48,7 +46,7 @@ class Source:
         if verdict is None:
             return None
         detail = label.detail
-        if "votes" in detail:  # an ensemble's, which are compared with the joint verdict
+        if "votes" in detail:  # the members' votes are compared with the joint verdict
             votes = [
                 {**vote, "verdict": vote["verdict"] and self.verdict(vote["verdict"])}
                 for vote in detail["votes"]

@@ -198,8 +198,7 @@ ASSIGNMENT = Task(
 
 
 def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """Split ``texts`` into windows of ``size``, in order. Raises ValueError if the size is below
-    1."""
+    """Split ``texts`` into windows of ``size``, in order. Raises ValueError if that is below 1."""
     if size < 1:
         raise ValueError("a window holds at least one item")
     return [tuple(texts[start : start + size]) for start in range(0, len(texts), size)]

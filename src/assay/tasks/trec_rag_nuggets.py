@@ -43,8 +43,7 @@ class NuggetsVerdict(Verdict):
 
 
 class CreateUnit(Unit):
-    """A narrative, the nuggets from the windows before, and a window of documents. At most ``most``
-    nuggets are wanted."""
+    """A narrative, the nuggets so far (at most ``most`` are wanted), and a window of documents."""
 
     narrative: str
     most: int
@@ -159,16 +158,14 @@ MAPPING = Task(
 
 
 class EditUnit(Unit):
-    """A nugget of a narrative as a machine made it. An empty text stands for nuggets that a person
-    adds."""
+    """A nugget of a narrative as a machine made it, or an empty text to add nuggets."""
 
     narrative: str
     nugget: str
 
 
 class EditedNugget(Verdict):
-    """What a nugget became. An ``importance`` or ``sub_narrative`` of None is kept from the nugget,
-    or asked for."""
+    """What a nugget became. An ``importance`` or ``sub_narrative`` of None is kept or asked for."""
 
     text: str
     importance: Importance | None = None

@@ -54,12 +54,9 @@ def refusal(task: AnyTask, rule: Rule) -> str | None:
 
 def join(task: AnyTask, votes: Sequence[tuple[Verdict, float]], rule: Rule) -> Verdict:
     """Join ``votes``, each a verdict with its weight. The reason is that of the first member that
-    agrees.
-
-    Lists of objects are joined item by item, matched by their first field (their number). Lists of
-    plain values are joined position by position; the task's check makes them equally long. Raises
-    ValueError if there are no votes, or the task's values do not allow the rule.
-    """
+    agrees. Lists of objects are joined item by item, matched by their first field (their number).
+    Lists of plain values are joined position by position; the task's check makes them equally long.
+    Raises ValueError if there are no votes, or the task's values do not allow the rule."""
     if not votes:
         raise ValueError("there are no votes to join")
     problem = refusal(task, rule)
@@ -121,11 +118,9 @@ def _joined_items(
 
 
 def choose(votes: Sequence[tuple[V, float]], rule: Rule, order: Sequence[V] | None = None) -> V:
-    """The value that wins among ``(value, weight)`` votes under ``rule``.
-
-    ``order`` lists the values from the strictest to the most lenient; numbers and booleans need
-    none. Only ``weighted`` uses the weights; every other rule counts votes.
-    """
+    """The value that wins among ``(value, weight)`` votes under ``rule``. ``order`` lists the
+    values from the strictest to the most lenient; numbers and booleans need none. Only ``weighted``
+    uses the weights; every other rule counts votes."""
     values = [value for value, _ in votes]
     ranked = None if order is None else {value: place for place, value in enumerate(order)}
 
@@ -151,5 +146,5 @@ def choose(votes: Sequence[tuple[V, float]], rule: Rule, order: Sequence[V] | No
     for value, weight in votes:
         totals[value] = totals.get(value, 0.0) + (weight if rule is Rule.WEIGHTED else 1.0)
     most = max(totals.values())
-    # Weights that are added in another order differ by a rounding error: that is a tie.
+    # The tolerance is for rounding errors of weights that are added in different orders.
     return min((value for value, total in totals.items() if total >= most - 1e-12), key=rank)

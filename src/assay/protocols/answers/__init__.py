@@ -1,2 +1,2 @@
-"""Answers to questions and the claims that they cite passages for: what is asked about them, what
-labels say, what a person makes of their marks, and how that is shown. For any protocol."""
+"""Answers and the claims for which they cite passages, for any protocol: what is asked about them,
+what labels say, how people edit their marks, and how all that is shown."""

@@ -1,7 +1,7 @@
-"""What follows from an answer's dialogue act: decided before, and instead of, its correctness.
+"""The effect of an answer's dialogue act, which is decided before, and instead of, its correctness.
 
 A refusal is wrong, unless its question is one to refuse; then it is right. Without a label of the
-act it is not known which of the two counts, the act or what was said of the answer.
+act it is not known which counts: the act, or what was said about the answer.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ IN_WORDS = {
 """What an answer does, by its act."""
 
 TO_REFUSE = frozenset(("false premise", "unanswerable"))
-"""Categories, in lower case, of questions that are to be refused."""
+"""Categories of questions that should be refused, in lower case."""
 
 
 def is_to_refuse(question: Question) -> bool:
-    """Whether to decline is right: the question's category says so, or its gold answers decline."""
+    """Whether declining is right: the question's category says so, or its gold answers decline."""
     return _is_to_refuse(question.category or "", question.gold)
 
 
@@ -44,19 +44,19 @@ def _is_to_refuse(category: str, gold: tuple[str, ...]) -> bool:
 
 
 def act_of(label: Label | None, question: Question, answer: str) -> Act | None:
-    """The act that a label gives an answer; None where there is no usable label. What is a gold
-    answer word for word (a film may be called *Unknown*) is no refusal."""
+    """The act of an answer according to a label; None if there is no usable label. Text that equals
+    a gold answer word for word is no refusal (a film may be called *Unknown*)."""
     verdict = None if label is None else label.verdict
-    return None if verdict is None else act_given(act_said(verdict), question, answer)
+    return None if verdict is None else effective_act(act_of_verdict(verdict), question, answer)
 
 
-def act_said(verdict: Mapping[str, Any]) -> Act:
+def act_of_verdict(verdict: Mapping[str, Any]) -> Act:
     """The act that a verdict names."""
     return Act(verdict["act"])
 
 
-def act_given(said: Act | None, question: Question, answer: str) -> Act | None:
-    """The act of an answer that is ``said`` to be one: see :func:`act_of`."""
+def effective_act(said: Act | None, question: Question, answer: str) -> Act | None:
+    """The act of an answer, given the act that a label names. See :func:`act_of`."""
     if said in (None, Act.ANSWER) or is_to_refuse(question):
         return said
     return Act.ANSWER if any(same_words(answer, one) for one in question.gold) else said
@@ -64,14 +64,14 @@ def act_given(said: Act | None, question: Question, answer: str) -> Act | None:
 
 def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
     """Whether anybody needs to be asked about an answer: not about a refusal, unless it is right
-    and ``nuggets`` entailed nuggets may have helped to find that."""
+    and has entailed ``nuggets``, some of which may have helped."""
     return act in (None, Act.ANSWER) or (nuggets > 0 and is_to_refuse(question))
 
 
 class Correctness(NamedTuple):
-    """What the labels of answers' acts and of the answers themselves come to, an array each:
-    whether one is right (1 or 0; NaN where that is not known), and from which to which share of the
-    required answers it gives, 1 or 0 where one is asked for."""
+    """What follows from labels of answers and of their acts, one array each: whether an answer is
+    right (1, 0, or NaN if unknown), and the floors and ceilings of the share of required answers
+    that it gives (1 or 0 if one answer is required)."""
 
     correct: Floats
     recall: tuple[Floats, Floats]
@@ -85,11 +85,13 @@ def correctness_of(
     *,
     expected: bool = True,
 ) -> Correctness:
-    """What counts for answers, given the labels of their acts (which come to ``acts``) and of the
-    answers themselves; ``to_refuse`` says which are to questions to refuse. A person's word on an
-    answer goes before a machine's on its act. Where no label of an act is ``expected``, nor there,
-    that of the answer counts alone. Where it is not known which of the two counts, what they have
-    in common is."""
+    """Combine the labels of the ``acts`` of answers with those of the answers themselves;
+    ``to_refuse`` marks answers to questions that should be refused.
+
+    A person's label of an answer takes precedence over a machine's label of its act. If no label of
+    an act is ``expected`` and there is none, the label of the answer counts alone. If it is unknown
+    which of the two counts, the result is what both have in common.
+    """
     itself = labels.map(lambda verdict: float(verdict["correct"]))
     share = labels.map(_share)
     low, high = np.nan_to_num(share, nan=0.0), np.nan_to_num(share, nan=1.0)
@@ -112,6 +114,6 @@ def correctness_of(
 
 
 def _share(verdict: Mapping[str, Any]) -> float:
-    """The share of the required answers that a verdict says are given."""
+    """The share of the required answers that are given according to a verdict."""
     given = verdict.get("required", [{"given": verdict["correct"]}])
     return sum(bool(one["given"]) for one in given) / len(given)

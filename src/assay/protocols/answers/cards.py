@@ -1,4 +1,4 @@
-"""Questions as cards: every answer, nugget and label with who gave it."""
+"""Questions as cards: every answer, nugget and label, and who gave it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FILTERS = (
 
 
 def question_part(found: AnswerFindings, order: Sequence[str], where: WhereUsed) -> Part:
-    """The section of the questions; the runs stand in ``order``."""
+    """The section of the questions, with the runs in this ``order``."""
     cards = tuple(_card(found, question, order, where) for question in found.questions)
     note = (
         "✓ right, ✗ wrong, – declined, ∅ left out, ? no label yet, ! label failed; the number is "
@@ -113,29 +113,29 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
     given = remarks(
         result.label, result.overruled, "correct", ("correct", "not correct"), before="Judged "
     )
-    said: list[Remark | str] = []
+    notes: list[Remark | str] = []
     if (
         result.state is not LabelState.CARRIED
-    ):  # else its label is not about what the answer holds now
-        said += filter(None, [used_elsewhere(result.label, at._replace(position="answer"), where)])
-    said += _required(result)
+    ):  # a label that was carried over is about a former unit
+        notes += filter(None, [used_elsewhere(result.label, at._replace(position="answer"), where)])
+    notes += _required(result)
     if result.state is LabelState.WAITING:
-        said.append(
+        notes.append(
             "The labels of some nuggets failed. No machine judges this answer until it is known "
             "whether those nuggets are entailed."
         )
     elif not given:
-        said.append("This answer has no label yet.")
+        notes.append("This answer has no label yet.")
     if result.state is LabelState.CARRIED:
-        said.append(
+        notes.append(
             "Carried over: the label was given with other entailed nuggets in view, before a "
             "person changed a mark."
         )
     if result.act is not None and result.refused:
         by = f" ({result.act_label.labeller.name})" if result.act_label else ""
-        said.append(f"The answer {IN_WORDS.get(result.act, result.act)}{by}.")
+        notes.append(f"The answer {IN_WORDS.get(result.act, result.act)}{by}.")
     if not result.nuggets:
-        said.append("No nuggets: nugget precision 0.")
+        notes.append("No nuggets: nugget precision 0.")
     return Entry(
         result.run,
         badge,
@@ -143,18 +143,18 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
         result.confidence or 0.0,
         f"confidence {answer.confidence}",
         f"nugget precision {span(*result.precision, 2)}" if result.nuggets else "",
-        (*given, *said),
+        (*given, *notes),
         tuple(_nugget(nugget, at, where) for nugget in result.nuggets),
     )
 
 
 def _required(result: AnswerResult) -> Iterator[Remark]:
-    """Which of several required answers its label says it gives."""
+    """Which of several required answers are given, according to the answer's label."""
     verdict = None if result.label is None else result.label.verdict
     if verdict is not None:
         for one, text in zip(verdict.get("required", ()), result.question.keys, strict=False):
-            said = "given" if one["given"] else "not given"
-            yield Remark(f"{one_line(text)}: {said}", one.get("reason") or "")
+            verdict_in_words = "given" if one["given"] else "not given"
+            yield Remark(f"{one_line(text)}: {verdict_in_words}", one.get("reason") or "")
 
 
 def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
@@ -167,19 +167,19 @@ def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
     else:
         badge = Badge("open", f"?{num}", "unmarked")
     words = ("entailed", "not entailed")
-    said: list[Remark | str] = [*remarks(result.entailment, result.overruled, "entailed", words)]
+    notes: list[Remark | str] = [*remarks(result.entailment, result.overruled, "entailed", words)]
     if elsewhere := used_elsewhere(result.entailment, at._replace(position=f"nugget {num}"), where):
-        said.append(elsewhere)
+        notes.append(elsewhere)
     if result.helped is not None or result.help_reason:
         helped = "" if result.helped is None else "helped" if result.helped else "did not help"
-        said.append(Remark(helped and f"{helped} in finding the answer", result.help_reason or ""))
+        notes.append(Remark(helped and f"{helped} in finding the answer", result.help_reason or ""))
     return Quotation(
         badge,
         result.nugget.text,
         None if passage is None else passage.text,
         str(result.nugget.key),
         "" if passage is None else passage.doc,
-        tuple(said),
+        tuple(notes),
     )
 
 

@@ -1,4 +1,4 @@
-"""What was found of the answers of a run, as columns: a result is made when it is looked at."""
+"""The judged answers of a run as columns; an :class:`AnswerResult` is made on access."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ K = TypeVar("K")
 STATES, ACTS, MARKS = tuple(LabelState), (None, *Act), (None, *Mark)
 _REFUSES = np.array([np.nan if act is None else declines(act) for act in ACTS])
 _WHETHER = {1: True, 0: False, -1: None}
-_NOWHERE = -1  # in place of the number and the confidence of an answer that was not given
+_NOWHERE = -1  # number and confidence of an answer that was not given
 
 _PRECISION, _RECALL = ("precision_floor", "precision_ceiling"), ("recall_floor", "recall_ceiling")
 ANSWER_ROW = np.dtype(
@@ -46,18 +46,18 @@ ANSWER_ROW = np.dtype(
     + [(name, "d") for name in (*_PRECISION, *_RECALL)]
     + [("number", "q"), ("first", "q"), ("start", "I")]
 )
-"""Of an answer: the places of its state among :data:`STATES` and of its act among :data:`ACTS`,
-whether it is right (1 or 0, −1 where that is not known) and whether a person labelled it, its
-confidence (0 to 100), the ends of nugget precision and recall; its number and that of its first
-nugget among all, and where its nuggets begin among those of its run."""
+"""Columns of an answer: its state and act as indexes of :data:`STATES` and :data:`ACTS`, whether it
+is right (1 or 0, −1 if unknown) and labelled by a person, its confidence (0 to 100), the ends of
+nugget precision and recall, its number and that of its first nugget over all runs, and the index of
+its first nugget within its run."""
 NUGGET_ROW = np.dtype(
     [("mark", "B"), ("state", "B"), ("helped", "b"), ("by_person", "B"), ("num", "I")]
 )
-"""The same of a nugget: its mark is one of :data:`MARKS`."""
+"""Columns of a nugget; its mark is an index of :data:`MARKS`."""
 
 
 def rows(kind: np.dtype[Any], count: int, **columns: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Some answers or nuggets; of floats NaN is what is not known."""
+    """Rows of answers or nuggets from columns. Floats that are NaN are unknown."""
     found = np.zeros(count, kind)
     for name, values in columns.items():
         found[name] = np.nan_to_num(values, nan=-1)
@@ -66,13 +66,13 @@ def rows(kind: np.dtype[Any], count: int, **columns: npt.ArrayLike) -> npt.NDArr
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """What was found of runs' answers to some ``questions``, of which not all were ``given``: the
-    ``answers`` that were, and their ``nuggets`` with the ``marks`` of each, one behind the other,
-    and whose each is: the place of its answer. ``first`` and ``first_nugget`` are the numbers that
-    the first ones have among all.
+    """The verdict on runs' answers to some ``questions``.
 
-    By the places of answers and of nuggets: the machine's label that a person's took the place of,
-    and why a nugget helped or not, where that is shown.
+    Only those that were ``given`` have a row in ``answers``. Their ``nuggets`` and ``marks`` follow
+    one another; ``of`` has the index of each nugget's answer. ``first`` and ``first_nugget`` are
+    the numbers of the first answer and nugget over all runs. ``overruled`` and
+    ``overruled_nuggets`` are, by index, the machine's labels that a person's replace; ``reasons``
+    say why a nugget helped or not, if that is shown.
     """
 
     questions: Sequence[Question]
@@ -88,8 +88,8 @@ class JudgedAnswers:
     reasons: Mapping[int, str] = field(default_factory=dict)
 
     def cited(self, mark: Mark | None) -> Iterator[tuple[str, PassageKey]]:
-        """The question and the passage of each nugget with a mark; without one, of those that may
-        be relevant: the answer is not known to be wrong."""
+        """The question and the passage of each nugget with a mark. If None, of those that may still
+        be relevant, because the answer is not known to be wrong."""
         may_be_right = self.answers["correct"] != 0
         which = (self.marks["mark"] == MARKS.index(mark)) & may_be_right[self.of]
         questions = np.flatnonzero(self.given)[self.of[which]].tolist()
@@ -97,12 +97,11 @@ class JudgedAnswers:
             yield self.questions[question].id, self.nuggets[at].key
 
     def every(self) -> npt.NDArray[Any]:
-        """Rows of all answers, also of such as were not given."""
+        """Rows of all questions, including those without an answer."""
         count, sizes = len(self.answers), np.bincount(self.of, minlength=len(self.answers))
         self.answers["number"] = np.arange(self.first, self.first + count)
         self.answers["first"] = self.first_nugget + np.cumsum(sizes) - sizes
-        # How many, for now: where they begin in a run is known once runs are apart
-        # (JudgedRun.extend).
+        # The sizes for now; JudgedRun.extend turns them into indexes within the run.
         self.answers["start"] = sizes
         found = rows(
             ANSWER_ROW, len(self.given), state=STATES.index(LabelState.LEFT_OUT),
@@ -114,9 +113,9 @@ class JudgedAnswers:
 
 @dataclass
 class AnswerLabels:
-    """What all runs have in common: the questions, in order, what a run was ``given`` for one, and
-    labels of all answers in the order in which they were judged: of their nuggets, of their acts,
-    and of themselves. By the numbers of answers and nuggets, what few of them have."""
+    """What all runs share: the questions in order, a function for the answer of a run, and the
+    labels of all nuggets, acts and answers in the order in which they were judged. The dictionaries
+    hold what few answers or nuggets have, by number."""
 
     questions: Sequence[Question]
     given: Callable[[str, Question], GivenAnswer]
@@ -132,8 +131,8 @@ class AnswerLabels:
         self.to_refuse = np.array([is_to_refuse(one) for one in self.questions], np.bool_)
 
     def share(self, found: JudgedAnswers, runs: Sequence[JudgedRun], by_run: Integers) -> None:
-        """Give each run its own of some answers, in the order of the questions; ``by_run`` has the
-        place of the run of each."""
+        """Distribute answers to their runs, in the order of the questions; ``by_run`` has run
+        indexes."""
         for number, label in found.overruled.items():
             self.overruled[found.first + number] = label
         for number, label in found.overruled_nuggets.items():
@@ -146,12 +145,9 @@ class AnswerLabels:
 
 
 class JudgedRun(Mapping[str, AnswerResult]):
-    """What was found of a run's answers, by question, in the order of the questions.
-
-    Columns of them lie in ``scratch``: an answer takes some sixty bytes and a nugget eight, where
-    their results would take a thousand. The reasons why nuggets helped are not held, unless labels
-    are had whole.
-    """
+    """The judged answers of a run by question, in the order of the questions. They are columns in
+    ``scratch``: an answer takes about sixty bytes and a nugget eight, where result objects would
+    take a thousand. Reasons why nuggets helped are kept only if labels are read whole."""
 
     def __init__(self, name: str, labels: AnswerLabels, scratch: Scratch) -> None:
         self.name = name
@@ -162,7 +158,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         )
 
     def extend(self, answers: npt.NDArray[Any], nuggets: npt.NDArray[Any]) -> None:
-        """Add answers to the next questions, with their nuggets."""
+        """Append answers to the next questions, with their nuggets."""
         sizes = answers["start"]
         answers["start"] = len(self._nuggets["num"]) + np.cumsum(sizes) - sizes
         for columns, new in ((self._answers, answers), (self._nuggets, nuggets)):
@@ -208,11 +204,11 @@ class JudgedRun(Mapping[str, AnswerResult]):
 
     @property
     def acts_unknown(self) -> bool:
-        """Whether nobody labelled what any of the answers does."""
+        """Whether no answer has a label of its dialogue act."""
         return not _whole(self._answers["act"]).any()
 
     def marks(self) -> Iterator[tuple[str, dict[int, Mark]]]:
-        """The marks of each question's nuggets, by NuggetNum; unlabelled ones are absent."""
+        """The marks of each question's nuggets by NuggetNum, without unlabelled nuggets."""
         nums, marks = self._nuggets["num"], self._nuggets["mark"]
         starts = chain(self._answers["start"], (len(nums),))
         for question, ends in zip(self, pairwise(starts), strict=True):
@@ -220,9 +216,8 @@ class JudgedRun(Mapping[str, AnswerResult]):
             yield question, {num: mark for num, mark in pairs if mark is not None}
 
     def confidences(self) -> Iterator[tuple[object, ...]]:
-        """Each answer's confidence and correctness (None where a label is missing), as ``assay
-        confidence`` and ``assay recalibrate`` read them. What a run leaves out is wrong, without a
-        confidence."""
+        """Each answer's confidence and correctness (None if a label is missing), as ``assay
+        confidence`` and ``assay recalibrate`` read them. A question left out is wrong."""
         columns = (self._answers[name] for name in ("confidence", "correct"))
         for question, stated, correct in zip(self, *columns, strict=True):
             yield (
@@ -231,7 +226,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             )  # fmt: skip
 
     def stated(self) -> Verdicts:
-        """The answers as they are scored (None becomes NaN), with the nugget precision of each."""
+        """The answers as they are scored (NaN for unknown), with their nugget precision."""
         answers = Answers(
             p=self._stated,
             correct=self._correct,
@@ -258,7 +253,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         }
 
     def notes(self) -> RunNotes:
-        """What must be known beside the run's scores."""
+        """What readers must know beside the run's scores."""
         states = _counts(self._answers["state"], STATES)
         acts = _counts(self._answers["act"], ACTS).items()
         marks = _counts(self._nuggets["mark"], MARKS)
@@ -281,7 +276,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         )
 
     def helps_open(self) -> int:
-        """Of how many answers it alone is open which nuggets helped."""
+        """The number of answers of which only the nuggets that helped are unknown."""
         floors, ceilings = self._precision
         by_person = _whole(self._answers["by_person"]) == 1
         places = np.flatnonzero(by_person & (self._correct == 1) & (floors != ceilings)).tolist()
@@ -303,7 +298,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
 
     @cached_property
     def _recall(self) -> dict[str, tuple[Floats, Floats]]:
-        """Empty where every question asks for one answer: recall is accuracy then."""
+        """Empty if every question requires one answer: recall is accuracy then."""
         if not several(self._labels.questions):
             return {}
         floors, ceilings = (_whole(self._answers[name]) for name in _RECALL)
@@ -321,6 +316,6 @@ def _whole(column: Numbers) -> npt.NDArray[Any]:
 
 
 def _counts(column: Numbers, kinds: Sequence[K]) -> dict[K, int]:
-    """How many there are of each kind, of which the column has the places."""
+    """How often each of ``kinds`` occurs in a column of their indexes."""
     counts = np.bincount(_whole(column), minlength=len(kinds)).tolist()
     return dict(zip(kinds, counts, strict=True))

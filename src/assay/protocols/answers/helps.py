@@ -1,4 +1,4 @@
-"""Which nuggets helped to find an answer, as a label of the answer says."""
+"""Which nuggets helped to find an answer, according to a label of the answer."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Any
 from assay.model.rag import Answer
 
 Helps = Mapping[int, tuple[bool, str | None]]
-"""By the nugget's place, from 0: whether it helped, and why."""
+"""Maps the index of a nugget to whether it helped, and why."""
 
 
-def helps_said(verdict: Mapping[str, Any]) -> Helps:
-    """What a verdict says of nuggets, by the place that each has in the question."""
+def helps_of_verdict(verdict: Mapping[str, Any]) -> Helps:
+    """What a verdict says about nuggets, by their index in the question that was asked."""
     return {
         int(item["nugget"]) - 1: (bool(item["helped"]), item.get("reason") or None)
         for item in verdict.get("nuggets", ())
     }
 
 
-def helps_among(said: Helps, answer: Answer, beside: Sequence[int], now: Sequence[int]) -> Helps:
-    """What is said of the nuggets of ``answer``, by their places in it; it was judged ``beside``
-    those at these places. Of others of the same wording the same holds, unless different things
-    are said of that. It is of use for those that are entailed ``now``."""
-    known = {beside[place]: one for place, one in said.items() if 0 <= place < len(beside)}
+def helps_in_answer(
+    helps: Helps, answer: Answer, beside: Sequence[int], now: Sequence[int]
+) -> Helps:
+    """Convert ``helps`` from indexes in the question to indexes in ``answer``, which was judged
+    with the nuggets at the indexes ``beside``. Other nuggets with the same text get the same,
+    unless verdicts on that text differ. It is used for the nuggets that are entailed ``now``."""
+    known = {beside[place]: one for place, one in helps.items() if 0 <= place < len(beside)}
     if beside == now and len(known) == len(now):
         return known
     by_text: dict[str, dict[bool, str | None]] = {}

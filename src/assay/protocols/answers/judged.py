@@ -1,4 +1,4 @@
-"""From labels to what counts for each answer and nugget: some answers at a time, as arrays."""
+"""From labels to the verdict on each answer and nugget, in blocks of answers, as arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ import numpy as np
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
-from assay.protocols.answers.acts import act_given, act_said, correctness_of, is_asked, is_to_refuse
+from assay.protocols.answers.acts import (
+    act_of_verdict,
+    correctness_of,
+    effective_act,
+    is_asked,
+    is_to_refuse,
+)
 from assay.protocols.answers.columns import (
     ACTS,
     ANSWER_ROW,
@@ -24,7 +30,7 @@ from assay.protocols.answers.columns import (
     JudgedRun,
     rows,
 )
-from assay.protocols.answers.helps import Helps, helps_among, helps_said
+from assay.protocols.answers.helps import Helps, helps_in_answer, helps_of_verdict
 from assay.protocols.answers.requests import (
     GivenAnswer,
     acts_asked,
@@ -43,7 +49,7 @@ from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
 
 _BLOCK = 1000  # answers that are judged at once
-_REMEMBERED = 500  # questions whose passages are held for results that are looked at
+_REMEMBERED = 500  # questions whose passages are cached for results that are accessed
 
 _COUNTED, _CARRIED, _MISSING, _WAITING, _FAILED, _ = map(STATES.index, LabelState)
 _UNMARKED, _BOGUS, _RELEVANT, _NONRELEVANT = map(
@@ -52,7 +58,7 @@ _UNMARKED, _BOGUS, _RELEVANT, _NONRELEVANT = map(
 
 
 class AskedAnswers(Protocol):
-    """What is judged: every question of every run, question by question."""
+    """The answers to judge: every question of every run, question by question."""
 
     @property
     def questions(self) -> tuple[Question, ...]: ...
@@ -66,9 +72,8 @@ def judge_answers(
     book: LabelBook,
     also: Callable[[JudgedAnswers], None],
 ) -> dict[str, JudgedRun]:
-    """What the labels of a book say of every run's answer to every question, each label noted where
-    it is used. ``also`` is told of some answers after the other, question by question: none is
-    held."""
+    """Judge every run's answer to every question by the labels in ``book``, and record where each
+    label is used. ``also`` is called with each block of answers, question by question."""
     passages = lru_cache(_REMEMBERED)(asked.passages)
 
     def given(run: str, question: Question) -> GivenAnswer:
@@ -89,14 +94,15 @@ def judge_answers(
 
 
 class _Row:
-    """The labels of a task of all answers, as they are looked up, and where they are used."""
+    """The labels of a task for all answers, in the order of look-up, and where they are used."""
 
     def __init__(self, book: LabelBook) -> None:
         self._book = book
         self.labels, self.places = book.row(), book.places()
 
     def look_up(self, task: AnyTask, asked: Asked) -> tuple[CountedLabels, Bools]:
-        """The labels of the next units, which are counted, and which units may have several."""
+        """Look up and count the labels of the next units. Also returns which units may have
+        several."""
         pairs = list(asked)
         found = self._book.look_up(task, [content for content, _ in pairs])
         self._book.count_all(task, found)
@@ -106,9 +112,9 @@ class _Row:
 
 
 class _Cited(NamedTuple):
-    """The nuggets of some answers, one behind the other, and whose each is: the place of its
-    answer, of which ``ends`` says where its nuggets end. What their labels say, by persons or not,
-    and where there is more than one label, so that another may have counted before."""
+    """The nuggets of some answers, one after the other: ``of`` has the index of each one's answer,
+    and ``ends`` where each answer's nuggets end. Then what their labels say, whether they are a
+    person's, and whether there are several, so that another may have counted before."""
 
     nuggets: Sequence[Nugget]
     of: Integers
@@ -120,19 +126,19 @@ class _Cited(NamedTuple):
 
     @property
     def sizes(self) -> Integers:
-        """How many nuggets each answer has."""
+        """The number of nuggets of each answer."""
         return np.diff(self.ends, prepend=0)
 
     def counts(self, which: Bools) -> Integers:
-        """How many of some nuggets each answer has."""
+        """The number of nuggets of each answer among those marked."""
         return np.bincount(self.of[which], minlength=len(self.ends))
 
     def has(self, which: Bools) -> Bools:
-        """Which answers have one of some nuggets."""
+        """Which answers have a nugget among those marked."""
         return self.counts(which) > 0
 
     def beside(self) -> list[list[int]]:
-        """The entailed nuggets of each answer, by their places in it."""
+        """The indexes of each answer's entailed nuggets."""
         entailed = np.flatnonzero(self.entailed == 1)
         places = (entailed - (self.ends - self.sizes)[self.of[entailed]]).tolist()
         ends = np.searchsorted(entailed, self.ends).tolist()
@@ -140,9 +146,10 @@ class _Cited(NamedTuple):
 
 
 class _Counting(NamedTuple):
-    """The labels that count of some answers: which are ``carried`` on, ``beside`` which nuggets of
-    each answer they were given, and would be ``now``. Of those that a person labelled, by their
-    places, what machines say of nuggets, and the label that the person's takes the place of."""
+    """The labels that count for some answers: which are ``carried`` over, the nuggets ``beside``
+    which each was given, and those beside which it would be given ``now``. For answers that a
+    person labelled, by index: what machines say about nuggets, and the label that the person's
+    overrules."""
 
     labels: CountedLabels
     carried: Bools
@@ -153,8 +160,8 @@ class _Counting(NamedTuple):
 
 
 class _Marked(NamedTuple):
-    """What becomes of nuggets: marks, whether there is a label, whether one helped (NaN where that
-    is not known), and why. How many of each answer's are relevant, and may be."""
+    """The nuggets' marks, states, whether they helped (NaN if unknown), and why. ``relevant`` and
+    ``possible`` are the numbers of each answer's nuggets that are, and may be, relevant."""
 
     marks: Integers
     states: Integers
@@ -165,37 +172,37 @@ class _Marked(NamedTuple):
 
 
 class _Judge:
-    """What labels say of some answers after the other."""
+    """Judges blocks of answers by their labels."""
 
     def __init__(self, book: LabelBook) -> None:
         self._book = book
         self._nuggets, self._acts, self._answers = _Row(book), _Row(book), _Row(book)
-        # While no person ever labelled an answer, a machine's own label is the last word.
+        # If no person ever labelled an answer, nothing can override a machine's own label.
         self._by_people = {task: book.people_labelled(task) for task in (ANSWER, EVERY_ANSWER)}
-        # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
-        # an answer is all that there is.
+        # Under ``only:`` there may be no labels of dialogue acts, only of answers.
         self._acts_expected = book.expects(DIALOGUE_ACT)
 
     @property
     def labels(self) -> tuple[LabelRow, LabelRow, LabelRow]:
-        """Those of nuggets, of acts and of answers, in the order in which they were judged."""
+        """The labels of nuggets, acts and answers, in the order in which they were judged."""
         return self._nuggets.labels, self._acts.labels, self._answers.labels
 
     def note(self) -> None:
-        """All answers were judged: their labels are used."""
+        """Record the labels as used, once all answers are judged."""
         for row in (self._nuggets, self._acts, self._answers):
             self._book.used.note_all(row.labels, row.places)
 
     def judge(
         self, task: AnyTask, questions: Sequence[Question], every: Sequence[GivenAnswer | None]
     ) -> JudgedAnswers:
-        """The next answers, of which all are asked the same; None for what a run leaves out."""
+        """Judge the next answers, which are all asked under one task; None stands for a missing
+        answer."""
         given = [one for one in every if one is not None]
         cited, overruled = self._step3(given)
         act_labels, _ = self._acts.look_up(DIALOGUE_ACT, acts_asked(given))
         acts = [
-            act_given(said, one.question, one.answer.text)
-            for said, one in zip(act_labels.each(act_said), given, strict=True)
+            effective_act(act_named, one.question, one.answer.text)
+            for act_named, one in zip(act_labels.each(act_of_verdict), given, strict=True)
         ]
         beside = cited.beside()
         units = [_content(one, places) for one, places in zip(given, beside, strict=True)]
@@ -205,7 +212,7 @@ class _Judge:
         correct, recall = correctness_of(
             acts, act_labels, labels, np.array(to_refuse, np.bool_), expected=self._acts_expected
         )
-        # What was judged before its act was known: a person's word alone still counts.
+        # Labels of answers that need none by their act: only a person's counts.
         unasked = [
             not is_asked(act, one.question, len(places))
             for act, one, places in zip(acts, given, beside, strict=True)
@@ -220,8 +227,7 @@ class _Judge:
         states = np.where(counting.carried & labels.present, _CARRIED, _COUNTED)
         open_ = np.select([failed, waiting & ~missing], [_FAILED, _WAITING], _MISSING)
         states = np.where(unsure, open_, states)
-        # A label is missing where it could still change a score; of an answer that waits none is
-        # asked.
+        # A label is missing if it could still change a score. Answers that wait are not asked.
         lacks = (states == _MISSING) | cited.has(marked.states == _MISSING)
         lacks &= (unsure | (marked.relevant != marked.possible)) & ~waiting
 
@@ -269,7 +275,7 @@ class _Judge:
         )
 
     def _step3(self, given: Sequence[GivenAnswer]) -> tuple[_Cited, dict[int, Label]]:
-        """The nuggets of answers, and machines' labels that persons' take the place of."""
+        """The nuggets of answers, and the machines' labels that persons' labels overrule."""
         nuggets = list(chain.from_iterable(one.answer.nuggets for one in given))
         sizes = [len(one.answer.nuggets) for one in given]
         labels, several = self._nuggets.look_up(ENTAILMENT, nuggets_asked(given))
@@ -301,7 +307,7 @@ class _Judge:
         cited: _Cited,
         now: Sequence[Sequence[int]],
     ) -> _Counting:
-        """Which labels count, of those that were found of units."""
+        """Which of the labels that were found for units count."""
         book, beside = self._book, list(now)
         former_labels: dict[int, Label] = {}
         wanted = ~labels.present | (self._by_people[task] & ~labels.human)
@@ -310,41 +316,41 @@ class _Judge:
             if former is not None and (not labels.present[at] or former[0].labeller.is_human):
                 former_labels[at], beside[at] = former
         labels = labels.replaced(former_labels)
-        # A machine's is of other nuggets than the answer may turn out to have (and none is asked).
+        # A machine's label may be about other nuggets than will turn out to be entailed.
         labels = labels.without(cited.has(cited.states != _COUNTED) & ~labels.human)
         by_machines: dict[int, Helps] = {}
         overruled: dict[int, Label] = {}
         for at in np.flatnonzero(labels.human).tolist():
-            # A person may judge the answer alone; the machine's word on the nuggets then stands.
+            # A person may judge the answer alone; then the machine's labels of nuggets stand.
             helps: dict[int, tuple[bool, str | None]] = {}
-            # What it says beside the present nuggets comes last, and stands.
+            # The label beside the present nuggets comes last and takes precedence.
             for which in (now[at],) if now[at] == beside[at] else (beside[at], now[at]):
                 machine = book.machine_label(task, _content(given[at], which))
                 if machine is None:
                     continue
                 overruled[at] = machine
                 if book.counts_machine(task) and machine.verdict is not None:
-                    said = helps_said(machine.verdict)
-                    helps.update(helps_among(said, given[at].answer, which, now[at]))
+                    helps_said = helps_of_verdict(machine.verdict)
+                    helps.update(helps_in_answer(helps_said, given[at].answer, which, now[at]))
             by_machines[at] = helps
         carried_on = np.zeros(len(given), np.bool_)
         carried_on[list(former_labels)] = True
         return _Counting(labels, carried_on, now, beside, by_machines, overruled)
 
     def _carried(self, given: GivenAnswer, unit: UnitContent) -> tuple[Label, list[int]] | None:
-        """The label that counted for this very answer before labels changed which of its nuggets
-        are entailed, with the places of those that it was given beside."""
+        """The label that counted for this answer before new labels changed which of its nuggets are
+        entailed, with the indexes of the nuggets beside which it was given."""
         parts = [
             (ENTAILMENT, entailment_content(one, given.passages[one.key]))
             for one in given.answer.nuggets
         ]
 
-        def beside(said: Sequence[Label]) -> list[int]:
-            return [at for at, one in enumerate(said) if is_entailed(one)]
+        def beside(labels: Sequence[Label]) -> list[int]:
+            return [at for at, one in enumerate(labels) if is_entailed(one)]
 
         found = carried(
             self._book, answer_task(given.question), unit, parts,
-            lambda said: _content(given, beside(said)),
+            lambda labels: _content(given, beside(labels)),
         )  # fmt: skip
         return None if found is None else (found[0], beside(found[1]))
 
@@ -357,18 +363,17 @@ class _Judge:
         acts: Sequence[Act | None],
         correct: Floats,
     ) -> _Marked:
-        """The marks of nuggets: an entailed one is relevant where it helped to find a correct
-        answer."""
-        # What a label on a refusal says nothing of did not help.
+        """Mark the nuggets: an entailed one is relevant if it helped to find a correct answer."""
+        # Nuggets that a label on a refusal does not mention did not help.
         refuses = np.array([one not in (None, Act.ANSWER) for one in acts], np.bool_)
         silent = np.where(refuses & labels.present & ~labels.failed, 0.0, np.nan)
         helped, reasons = silent[cited.of].tolist(), {}
         firsts = (cited.ends - cited.sizes).tolist()
-        for at, said in enumerate(labels.each(helps_said)):
+        for at, helps_said in enumerate(labels.each(helps_of_verdict)):
             helps = dict(counting.by_machines.get(at, {}))
-            if said is not None:
+            if helps_said is not None:
                 beside, now = counting.beside[at], counting.now[at]
-                helps.update(helps_among(said, given[at].answer, beside, now))
+                helps.update(helps_in_answer(helps_said, given[at].answer, beside, now))
             for place, (helpful, why) in helps.items():
                 helped[firsts[at] + place] = helpful
                 if why is not None and self._book.is_whole:
@@ -394,6 +399,6 @@ class _Judge:
 
 
 def _content(given: GivenAnswer, beside: Iterable[int]) -> UnitContent:
-    """What is asked of an answer beside the nuggets at these places."""
+    """What is asked about an answer beside the nuggets at these indexes."""
     nuggets = given.answer.nuggets
     return answer_content(given.question, given.answer, (nuggets[at].text for at in beside))

@@ -1,12 +1,12 @@
-"""Marked answer runs that a person edited: what differs from what is published becomes labels.
+"""Marked answer runs that a person edited: differences from the published marks become labels.
 
-A mark is what the labels behind it come to. Bogus or not is the label of the nugget and its
-passage, whether an entailed nugget helped, and whether the answer is right, that of the answer
-beside its entailed nuggets. So an answer of which any mark was changed gets one label by the person
-beside the nuggets that are entailed now, which says of each whether it helped, and each nugget that
-was made bogus, or is no longer, gets one too. Marks do not tell a wrong answer from a right one
-that no nugget helped: a relevant nugget makes the answer right, else it stays what it was, unless
-the person says (``rulings``).
+Marks follow from labels: bogus or not from the label of the nugget and its passage; whether an
+entailed nugget helped, and whether the answer is right, from the label of the answer beside its
+entailed nuggets. So an answer with a changed mark gets one label by the person, beside the nuggets
+that are entailed now, which says of each whether it helped; and each nugget that was made bogus, or
+no longer is, gets a label too. Marks do not tell a wrong answer from a right one that no nugget
+helped: a relevant nugget makes the answer right; otherwise it stays as it was, unless the person
+says so (``rulings``).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from assay.protocols.places import Place
 from assay.tasks.r2c2 import ENTAILMENT
 
 Rulings = Mapping[tuple[str, str], bool]
-"""(run, question) → whether the person says outright that the answer is right."""
+"""(run, question) → whether the answer is right, as the person says explicitly."""
 
 _NONE = "no mark"
 
 
 @dataclass(frozen=True)
 class Originals:
-    """The answer runs of an evaluation as they were handed in, and what they are read with."""
+    """The answer runs of an evaluation as they were handed in, and what is needed to read them."""
 
     questions: tuple[Question, ...]
     runs: Mapping[str, AnswerRunFile]
@@ -53,12 +53,10 @@ class Originals:
 
 @dataclass(frozen=True)
 class Edits:
-    """What a person made of some marked runs.
-
-    ``labels`` say it; ``files`` are the runs that were given, each with its file and the marks that
-    it holds; ``spaced`` are those that differ from the answer run in blanks or line ends;
-    ``uncounted`` names answers of which something is said, to questions that do not count.
-    """
+    """A person's edits of some marked runs. ``labels`` express them. ``files`` has each run's file,
+    and the run with the marks in it. ``spaced`` are files that differ from the answer run in blanks
+    or line ends. ``uncounted`` names answers with marks or rulings to questions that do not
+    count."""
 
     labels: tuple[NewLabel, ...]
     files: Mapping[str, tuple[Path, AnswerRun]]
@@ -75,15 +73,13 @@ def read_edits(
     rulings: Rulings,
     reason: str | None = None,
 ) -> Edits:
-    """What ``who`` changed in the marks of answer runs, set against what scoring publishes now.
-
-    Raises FormatError with all faults of all files: whatever else was changed, marks that were
-    taken off, and marks that cannot stand beside each other.
-    """
+    """Read what ``who`` changed in the marks of answer runs, compared with what scoring publishes
+    now. Raises FormatError with all faults of all files: other changes, removed marks, and marks
+    that contradict each other."""
     edited = _Edited(originals, published, rulings, reason or "")
     for path in paths:
         edited.read(path)
-    by_unit: dict[str, list[_Spoken]] = {}
+    by_unit: dict[str, list[_Statement]] = {}
     for one in edited.spoken:
         by_unit.setdefault(one.asked.unit_hash, []).append(one)
     edited.faults += [fault for every in by_unit.values() for fault in _contradictions(every)]
@@ -107,9 +103,9 @@ def read_edits(
     )
 
 
-def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
-    """What would not come out as it stands in the edited files, or as it is said of their answers,
-    although every label of that were written: it hangs on labels that these do not go before."""
+def unmet_edits(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
+    """Faults for marks and rulings that would not come out as given even with every label of
+    ``edits`` written, because they depend on labels that these do not override."""
     faults = []
     for run, (path, edited) in edits.files.items():
         for question, answer in edited.answers.items():
@@ -137,8 +133,8 @@ def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
     return faults
 
 
-class _Spoken(NamedTuple):
-    """What a file says of a unit: ``edited`` where that is not what is published."""
+class _Statement(NamedTuple):
+    """What a file says about a unit; ``edited`` if that differs from what is published."""
 
     asked: Request
     verdict: Mapping[str, Any]
@@ -151,7 +147,7 @@ class _Spoken(NamedTuple):
 
 @dataclass
 class _Edited:
-    """Edited runs, read one after the other; all faults are kept until the end."""
+    """Reads edited runs one after the other, and collects all faults."""
 
     originals: Originals
     published: Judged
@@ -161,10 +157,10 @@ class _Edited:
     spaced: list[Path] = field(default_factory=list)
     uncounted: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
-    spoken: list[_Spoken] = field(default_factory=list)
+    spoken: list[_Statement] = field(default_factory=list)
 
     def read(self, path: Path) -> None:
-        """Take one file."""
+        """Read one file."""
         run, own = run_name(path), self.originals
         if run not in own.runs:
             self._fault(
@@ -210,7 +206,7 @@ class _Edited:
     # -- what changed marks say --------------------------------------------------------------
 
     def _answer(self, path: Path, answer: Answer, result: AnswerResult, *, same: bool) -> None:
-        """Take the marks of one answer, changed or not; but for marks it is the ``same``."""
+        """Read the marks of one answer, changed or not. ``same``: nothing but marks was changed."""
         run, question = result.run, result.question.id
         ruling = self.rulings.get((run, question))
         known = {one.nugget.num: one for one in result.nuggets}
@@ -233,7 +229,7 @@ class _Edited:
                 says: dict[str, Any] = {"reason": self.reason, "entailed": entailed}
                 place = Place(run, question, f"nugget {nugget.num}")
                 turned = own.entailed is not entailed
-                spoken = _Spoken(asked, says, turned, own.entailment, place, path, nugget.line)
+                spoken = _Statement(asked, says, turned, own.entailment, place, path, nugget.line)
                 self.spoken.append(spoken)
         if correct is None:
             return
@@ -263,12 +259,12 @@ class _Edited:
         says = {"reason": self.reason, **required, "nuggets": helped}
         label, place = result.label, Place(run, question, "answer")
         overrules = label if label is not None and label.unit == asked.unit_hash else None
-        self.spoken.append(_Spoken(asked, says, edited, overrules, place, path, answer.line))
+        self.spoken.append(_Statement(asked, says, edited, overrules, place, path, answer.line))
 
 
 def _required(result: AnswerResult, *, correct: bool) -> dict[str, Any] | None:
-    """What a verdict says of the answer but of its nuggets; None where it is not known which of
-    several required answers an answer lacks."""
+    """The part of an answer's verdict that is not about nuggets; None if it is unknown which of
+    several required answers are missing."""
     required = result.question.required
     if not required:
         return {"correct": correct}
@@ -281,13 +277,13 @@ def _required(result: AnswerResult, *, correct: bool) -> dict[str, Any] | None:
     return {"required": given, "correct": True}
 
 
-def _contradictions(every: Sequence[_Spoken]) -> Iterator[Fault]:
-    """What is equal has one label: it cannot be said to be one thing here and another there."""
+def _contradictions(every: Sequence[_Statement]) -> Iterator[Fault]:
+    """Faults for units with equal content, which have one label, but are marked differently."""
     for number, one in enumerate(every):
         others = (
             other
             for place, other in enumerate(every)
-            # Of two that were edited the later is told of, once.
+            # Of two edited ones, only the later is reported.
             if other.verdict != one.verdict and (place < number or not other.edited)
         )
         other = next(others, None) if one.edited else None
@@ -319,8 +315,8 @@ def _wrong(
     edited: bool,
     name: str,
 ) -> tuple[str, str] | None:
-    """Why a mark cannot stand, and the cure; None where it can. ``ruling`` is what the person
-    says of the answer outright, ``correct`` what it comes to."""
+    """Why a mark is impossible, and the cure; None if it is possible. ``ruling`` is what the person
+    says about the answer explicitly, ``correct`` the result for the answer."""
     num, mark = nugget.num, nugget.mark
     if mark is None and known.mark is not None:
         why = f"The mark {known.mark} of nugget {num} was removed."

@@ -1,5 +1,5 @@
-"""What is asked about answers: their dialogue acts, whether passages entail what they are cited
-for, and whether the answer is right beside the nuggets that are entailed."""
+"""What is asked about answers: their dialogue acts, whether passages entail the nuggets that cite
+them, and whether the answer is right, given the entailed nuggets."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER
 
 ENTAILED_SHARE = 0.75
-"""Share of nuggets taken as entailed where nothing is known yet, for estimates."""
+"""Share of nuggets assumed to be entailed if nothing is known yet, for estimates."""
 
 _SHARE_WEIGHS = 10
-"""As many labelled nuggets weigh as much as :data:`ENTAILED_SHARE`."""
+"""The number of labelled nuggets that outweighs :data:`ENTAILED_SHARE`."""
 
 
 class GivenAnswer(NamedTuple):
-    """What a run has for a question, with the passages that it may cite."""
+    """A run's answer to a question, with the passages that it may cite."""
 
     run: str
     question: Question
@@ -32,22 +32,22 @@ class GivenAnswer(NamedTuple):
 
 
 def entailment_content(nugget: Nugget, passage: Passage) -> UnitContent:
-    """What is asked of a nugget: the text that the cited run holds, and the nugget."""
+    """What is asked about a nugget: the text of the passage that it cites, and the nugget."""
     return {"passage": passage.text, "nugget": nugget.text}
 
 
 def several(questions: Iterable[Question]) -> bool:
-    """Whether some question requires several answers."""
+    """Whether any question requires several answers."""
     return any(question.required for question in questions)
 
 
 def answer_task(question: Question) -> AnyTask:
-    """What is asked of answers to a question: of each required one where there are several."""
+    """The task for answers to a question. If it requires several answers, each is asked about."""
     return EVERY_ANSWER if question.required else ANSWER
 
 
 def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) -> UnitContent:
-    """What is asked of an answer beside entailed nuggets."""
+    """What is asked about an answer beside its entailed nuggets."""
     return {
         "question": question.text,
         "answer": answer.text,
@@ -57,12 +57,12 @@ def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) 
 
 
 def act_content(question: Question, answer: Answer) -> UnitContent:
-    """What the dialogue act is asked about."""
+    """What is asked about a dialogue act."""
     return {"question": question.text, "answer": answer.text}
 
 
 def request(task: AnyTask, content: UnitContent, topic: str = "") -> Request:
-    """A content as a labeller is asked about it."""
+    """Make a request from the content of a unit."""
     return Request(task, task.unit(**content), topic=topic)
 
 
@@ -73,7 +73,7 @@ def acts_asked(answers: Iterable[GivenAnswer]) -> Asked:
 
 
 def nuggets_asked(answers: Iterable[GivenAnswer]) -> Asked:
-    """Each nugget of answers with its passage."""
+    """Each nugget of the answers with its passage."""
     for run, question, passages, answer in answers:
         for nugget in answer.nuggets:
             content = entailment_content(nugget, passages[nugget.key])
@@ -81,7 +81,7 @@ def nuggets_asked(answers: Iterable[GivenAnswer]) -> Asked:
 
 
 def nugget_labels(book: LabelBook, one: GivenAnswer) -> list[Label | None]:
-    """The labels that count of an answer's nuggets; nothing is counted."""
+    """The labels that count for an answer's nuggets, without counting them."""
     return [
         book.find(ENTAILMENT, entailment_content(nugget, one.passages[nugget.key]))
         for nugget in one.answer.nuggets
@@ -94,9 +94,9 @@ def is_entailed(label: Label | None) -> bool:
 
 
 def expected_shares(labels: Iterable[Iterable[Label | None]]) -> tuple[float, float]:
-    """The share of nuggets whose labels are expected to fail, and of the others the share that is
-    expected to be entailed, by the labels that are there: the more there are, the less it weighs
-    that none fails and :data:`ENTAILED_SHARE` are."""
+    """The share of nuggets whose labels are expected to fail, and the share of the others that is
+    expected to be entailed, from existing labels and a prior (none fails, :data:`ENTAILED_SHARE`
+    are entailed) that weighs less the more labels there are."""
     known = [one for some in labels for one in some if one is not None]
     usable = [is_entailed(one) for one in known if one.verdict is not None]
     entailed = sum(usable) + _SHARE_WEIGHS * ENTAILED_SHARE
@@ -113,17 +113,16 @@ def answer_requests(
     assume: bool = False,
     by_people: bool = False,
 ) -> Iterator[Request]:
-    """One request an answer of whose nuggets all are labelled, and that does not decline
-    (:func:`assay.protocols.answers.acts.is_asked`).
+    """Yield a request for each answer that does not decline
+    (:func:`assay.protocols.answers.acts.is_asked`) and whose nuggets are all labelled.
 
-    Where a nugget's label failed, what is asked of the answer will be something else once it is
-    known whether that one is entailed. A machine's label would not count until then, so none is
-    asked. A person's does: people are asked, beside the nuggets that are known to be entailed.
+    If a nugget's label failed, the question about the answer will change once it is known whether
+    the nugget is entailed. A machine's label would not count until then, so no machine is asked. A
+    person's does count: people are asked, beside the nuggets that are known to be entailed.
 
-    With ``assume``, shares of the unlabelled nuggets are taken as failing and as entailed (for
-    estimates only): :func:`expected_shares`. What one answer's share is short of a whole answer or
-    nugget goes to the answers after it, so that answers of one or two nuggets do not make the
-    estimate too high.
+    With ``assume``, shares of the unlabelled nuggets are assumed to fail and to be entailed (for
+    estimates only): :func:`expected_shares`. Fractions are carried over to the following answers,
+    so that answers with one or two nuggets do not inflate the estimate.
     """
     pairs = ((one, nugget_labels(book, one)) for one in answers)
     failing, share, waiting, owed = 0.0, 0.0, 0.0, 0.0

@@ -1,5 +1,4 @@
-"""What labels say of answers and their nuggets: plain frozen values that files and reports are
-made from."""
+"""What labels say about answers and their nuggets: plain frozen values for files and reports."""
 
 from __future__ import annotations
 
@@ -19,9 +18,9 @@ from assay.protocols.results import RETRY
 
 
 class LabelState(StrEnum):
-    """Whether there is a label to score with. ``carried``: the label counted for this answer
-    beside other entailed nuggets, before some mark was changed. ``waiting``: there can be none of a
-    machine until it is known of nuggets whose labels failed whether they are entailed."""
+    """Whether there is a label to score with. ``carried``: it counted for this answer beside other
+    entailed nuggets, before a mark was changed. ``waiting``: no machine can be asked until it is
+    known whether nuggets with failed labels are entailed."""
 
     COUNTED = "counted"
     CARRIED = "carried"
@@ -32,12 +31,10 @@ class LabelState(StrEnum):
 
 
 class NuggetResult(NamedTuple):
-    """A nugget of an answer with what was found about it. (A named tuple: there are many.)
-
-    ``mark`` is None where a label is missing or failed. ``entailment`` is the label that counted,
-    or the failed one, ``overruled`` the machine's label that a person's took the place of.
-    ``help_reason`` is the labeller's reason for relevant or nonrelevant.
-    """
+    """A judged nugget of an answer. (A named tuple, as there are many.) ``mark`` is None if a label
+    is missing or failed. ``entailment`` is the label that counted or failed, ``overruled`` the
+    machine's label that a person's overrules, and ``help_reason`` the labeller's reason for
+    relevant or nonrelevant."""
 
     nugget: Nugget
     passage: Passage | None
@@ -50,25 +47,25 @@ class NuggetResult(NamedTuple):
 
     @property
     def entailed(self) -> bool | None:
-        """Whether the passage entails the nugget; None where nothing usable says so."""
+        """Whether the passage entails the nugget; None without a usable label."""
         label = self.entailment
         return None if label is None or label.verdict is None else bool(label.verdict["entailed"])
 
 
 NOTHING = Range.certain(0.0)
-"""The value of an answer that is not there."""
+"""The value of a missing answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerResult:
-    """One run's answer to one question.
+    """A run's judged answer to one question.
 
-    ``answer`` is None where the run leaves the question out: then ``correct`` is False, the
-    confidence unknown and ``precision`` 0. ``correct`` is None where a label is missing or failed;
-    ``precision`` is R / (R + N + B), from all marks that are missing being no R to all that may be
-    one; ``recall`` is the share of the required answers that it gives. ``act`` is the dialogue act
-    (``answer``, ``dont_know`` …), None where unlabelled. A refusal's correctness follows from it
-    (:mod:`assay.protocols.answers.acts`): it has no ``label``, unless a person gave one, or its
+    ``answer`` is None if the run leaves the question out: then ``correct`` is False, the confidence
+    unknown and ``precision`` 0. ``correct`` is None if a label is missing or failed. ``precision``
+    is R / (R + N + B); it ranges from no missing mark being R to all that can be. ``recall`` is the
+    share of the required answers that it gives. ``act`` is the dialogue act (``answer``,
+    ``dont_know`` …), None if unlabelled. The correctness of a refusal follows from its act
+    (:mod:`assay.protocols.answers.acts`): it has no ``label`` unless a person gave one, or its
     nuggets were asked about.
     """
 
@@ -87,19 +84,19 @@ class AnswerResult:
 
     @property
     def confidence(self) -> float | None:
-        """p(i) in [0, 1]; None where the question is left out."""
+        """p(i) in [0, 1]; None if the question is left out."""
         return None if self.answer is None else self.answer.confidence / 100
 
     @property
     def marks(self) -> dict[int, Mark]:
-        """The marks of its nuggets by NuggetNum; unlabelled ones are absent."""
+        """The marks of its nuggets by NuggetNum, without unlabelled ones."""
         return {one.nugget.num: one.mark for one in self.nuggets if one.mark is not None}
 
     @property
     def helps_open(self) -> bool:
-        """Whether a person called right what a machine called wrong, every nugget is known to be
-        entailed or not, and of some it is open whether it helped: of a wrong answer no machine is
-        asked that."""
+        """Whether only the nuggets that helped are unknown: every nugget is known to be entailed or
+        not, and a person called right what a machine called wrong, so that it was not asked which
+        helped."""
         machine = None if self.overruled is None else self.overruled.verdict
         if not self.correct or machine is None or machine["correct"]:
             return False
@@ -113,7 +110,7 @@ class AnswerResult:
 
 
 def declines(act: str) -> bool:
-    """Whether an answer of this act declines to answer."""
+    """Whether an answer with this act declines to answer."""
     return act != "answer"
 
 
@@ -122,17 +119,17 @@ RECALL = "AnswerRecall"
 
 
 Judged = Mapping[str, Mapping[str, AnswerResult]]
-"""run → question → what was found of the answer."""
+"""run → question → the judged answer."""
 
 
 @dataclass(frozen=True)
 class AnswerFindings:
-    """What was found of answers and of the passages that they cite, in the order of the questions.
+    """The judged answers and the passages that they cite, in the order of the questions.
 
-    ``grades[question][PassageKey]`` are the grades of every passage of every run of passages;
-    ``no_relevant`` lists questions that surely have no relevant passage; ``failed_nuggets`` labels
-    of nuggets failed, each counted once; of ``helps_open`` answers it alone is open which nuggets
-    helped.
+    ``grades[question][PassageKey]`` has the grade of every passage of every passage run.
+    ``no_relevant`` lists questions that certainly have no relevant passage. ``failed_nuggets``
+    counts the failed labels of nuggets once each, ``helps_open`` the answers of which only the
+    nuggets that helped are unknown.
     """
 
     questions: tuple[Question, ...]
@@ -147,7 +144,7 @@ class AnswerFindings:
 
     @property
     def unlabelled(self) -> int:
-        """How many answers, nuggets and passages that were checked have no usable label."""
+        """The number of answers, nuggets and checked passages without a usable label."""
         checked = 0 if self.relevance is None else self.relevance.missing
         return sum(one.unlabelled for one in self.notes.values()) + checked
 
@@ -157,7 +154,7 @@ class AnswerFindings:
 
 @dataclass(frozen=True, slots=True)
 class RunNotes:
-    """Counts for one run that a reader must know beside its scores."""
+    """Counts that readers must know beside a run's scores."""
 
     run: str
     questions: int
@@ -174,17 +171,17 @@ class RunNotes:
 
     @property
     def declined(self) -> int:
-        """How many answers decline."""
+        """The number of answers that decline."""
         return sum(self.refusals.values())
 
     @property
     def unlabelled(self) -> int:
-        """How many answers and nuggets have no usable label."""
+        """The number of answers and nuggets without a usable label."""
         open_answers = self.missing_answers + self.waiting_answers + self.failed_answers
         return open_answers + self.unmarked_nuggets
 
     def counts(self) -> tuple[str, ...]:
-        """What must be known beside the run's scores, only what is not zero."""
+        """The counts in words, without those that are zero."""
         parts = (
             (len(self.left_out), "left out"),
             (self.declined, "declined"),
@@ -197,7 +194,7 @@ class RunNotes:
         return tuple(f"{n:,} {words}" for n, words in parts if n)
 
     def in_words(self) -> str:
-        """The same with what its refusals say."""
+        """All counts in one text, with what the refusals say."""
         acts = "; ".join(
             f"{n} × {IN_WORDS.get(act, act)}" for act, n in sorted(self.refusals.items()) if n
         )
@@ -208,7 +205,7 @@ _RANGE = "Scores that depend on them are ranges, from the worst to the best poss
 
 
 def _helps(answers: int) -> str:
-    """What is open of answers no label of which is missing."""
+    """A sentence on answers of which only the nuggets that helped are unknown."""
     if not answers:
         return ""
     it = noun(answers, "it", "them")
@@ -222,9 +219,9 @@ def _helps(answers: int) -> str:
 def answer_gaps(
     every: Sequence[RunNotes], failed_nuggets: int, helps_open: int = 0
 ) -> Iterator[Gap]:
-    """What is missing of the runs' answers, gravest first. ``failed_nuggets`` says how many labels
-    of nuggets failed: answers may wait for these; ``helps_open`` of how many answers it alone is
-    open which nuggets helped."""
+    """What is missing from the runs' answers, gravest first. ``failed_nuggets`` is the number of
+    failed labels of nuggets, for which answers may wait; ``helps_open`` is the number of answers of
+    which only the nuggets that helped are unknown."""
     helps = _helps(helps_open)
     by_run: tuple[tuple[list[int], str, str, str, bool], ...] = (
         (

@@ -1,4 +1,4 @@
-"""The answers that fight, from the files of any protocol, and the protocol's settings."""
+"""The answers that compete, from the files of any protocol, and the protocol's settings."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ ENTRIES = ("rag_runs", "ac_runs", "summaries", "answers")
 class BattleSettings(CommonSettings):
     """``[settings]`` of battles.
 
-    Which battles are judged: all pairs on all topics; or so many ``topics_per_pair``; or so many
-    battles ``per_topic``; or ``per_run`` and topic on average. ``adaptive``: so many battles more
-    (without a sample: in all), those that tell most by what was judged so far. ``orders``: both
-    orders of each battle, which must agree, or ``one``, drawn by a hash with ``draw_seed``.
-    ``silent``: a run without an answer to a topic loses its battles there, of which nobody is
-    asked, or they are ``left-out``. ``model``, ``theta`` (of rao-kupper), ``prior`` and
-    ``win_rate`` are those of ``assay battles``.
+    Battles are judged for all pairs on all topics, or a sample: ``topics_per_pair``, or battles
+    ``per_topic``, or ``per_run`` and topic on average. ``adaptive``: number of further battles (in
+    all, if there is no sample), chosen as most informative given those judged so far. ``orders``:
+    both orders of each battle, which must agree, or ``one``, drawn by a hash with ``draw_seed``.
+    ``silent``: a run without an answer to a topic ``loses`` its battles there, about which nobody
+    is asked, or they are ``left-out``. ``model``, ``theta`` (of rao-kupper), ``prior`` and
+    ``win_rate`` are as in ``assay battles``.
     """
 
     topics_per_pair: int | None = Field(None, ge=1)
@@ -96,7 +96,7 @@ class BattleInputs:
 
     @cached_property
     def possible(self) -> list[Match]:
-        """Every pair of runs on every topic; without those that a run left out, if so set."""
+        """Every pair of runs on every topic, if so set without runs that give no answer there."""
         left_out = self.settings.silent == "left-out"
         return all_battles(
             {
@@ -117,11 +117,11 @@ class BattleInputs:
         return [] if settings.adaptive else self.possible
 
     def text(self, run: str, topic: str) -> str:
-        """A run's answer, empty where it has none."""
+        """A run's answer, empty if it has none."""
         return self.answers[run].get(topic, "").strip()
 
     def known(self, match: Match) -> Battle | None:
-        """What comes of a battle in which a run says nothing; None where somebody must judge."""
+        """The result of a battle in which a run gives no answer; None if it must be judged."""
         topic, a, b = match
         texts = [bool(self.text(run, topic)) for run in (a, b)]
         if all(texts):
@@ -146,7 +146,7 @@ class BattleInputs:
 
 @dataclass(frozen=True, eq=False)
 class BattleCounts(ResampledScores):
-    """The battles that count, as arrays: ``table`` over ``runs`` and ``topics`` by number."""
+    """The battles that count, as arrays. ``table`` refers to ``runs`` and ``topics`` by index."""
 
     measure = "Rating"
 
@@ -167,7 +167,7 @@ class BattleCounts(ResampledScores):
 
 
 def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleInputs:
-    """Read the answers that the folder has; all faults of all files are raised together."""
+    """Read the answers in the folder; the faults of all files are raised together."""
     questions: dict[str, str] = {}
     answers: dict[str, dict[str, str]] = {}
 
@@ -184,11 +184,11 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
             reading.add_run(answers, run, texts, path)
 
     if not any(name in folder.config.inputs for name in ENTRIES):
-        folder.input_files(ENTRIES[0])  # says that it must be named
+        folder.input_files(ENTRIES[0])  # raises the error that it must be named
     entry = "narratives" if "narratives" in folder.config.inputs else "topics"  # as in trec-rag
     listed = reading.optional(entry, read_topics) or ()
     questions.update((one.id, one.text or "\n".join(one.queries)) for one in listed)
-    # The narratives that answers bring are no list of topics that answers are checked against.
+    # Answers are only checked against a list of narratives, not against those in answer files.
     given = {one.id: one.text for one in listed} or None
     for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
         texts = {topic: one.text for topic, one in rag.answers.items()}

@@ -1,4 +1,4 @@
-"""From labels to battles: what was judged, what both orders come to, what is asked next."""
+"""From labels to battles: which were judged, their results over both orders, and which are next."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from assay.tasks.battles import BATTLE
 
 
 @dataclass(frozen=True, slots=True)
-class Fought:
-    """A battle with the judgments of it that count, in one or both orders; none where it has yet
-    to be judged. ``lacks``: a judgment that it needs is missing or failed."""
+class JudgedBattle:
+    """A battle with the judgments that count, in one or both orders; none if it is still to be
+    judged. ``lacks``: a judgment that it needs is missing or failed."""
 
     match: Match
     judgments: tuple[Battle, ...]
@@ -29,7 +29,7 @@ class Fought:
 
     @property
     def result(self) -> Battle | None:
-        """What both orders come to: a tie where they disagree. None where one lacks."""
+        """The result over both orders: a tie if they disagree, None if a judgment lacks."""
         return (
             None
             if self.lacks
@@ -43,13 +43,15 @@ class Fought:
         return len(self.judgments) > 1 and len(outcomes) > 1
 
 
-def fought(inputs: BattleInputs, book: LabelBook, match: Match, *, count: bool = True) -> Fought:
-    """A battle as it was judged. One that a person judged in one order needs no other: nobody
-    judges the same two answers twice. With ``count`` the labels that count, and those that are
-    missing, are noted."""
+def judge_battle(
+    inputs: BattleInputs, book: LabelBook, match: Match, *, count: bool = True
+) -> JudgedBattle:
+    """A battle with its judgments. If a person judged one order the other is not needed, as nobody
+    judges the same two answers twice. With ``count``, the labels that count and those that are
+    missing are noted."""
     known = inputs.known(match)
     if known is not None:
-        return Fought(match, (known,), False)
+        return JudgedBattle(match, (known,), False)
     topic, orders = match[0], inputs.orders(match)
     asked = [
         (inputs.unit(topic, *order), Place(order[0], topic, f"against {order[1]}"))
@@ -63,7 +65,7 @@ def fought(inputs: BattleInputs, book: LabelBook, match: Match, *, count: bool =
         )
         for at, label, verdict in usable
     )  # fmt: skip
-    return Fought(match, judgments, lacks)
+    return JudgedBattle(match, judgments, lacks)
 
 
 def requests(inputs: BattleInputs, matches: Iterable[Match]) -> Iterator[Request]:
@@ -73,11 +75,10 @@ def requests(inputs: BattleInputs, matches: Iterable[Match]) -> Iterator[Request
             yield Request(BATTLE, inputs.unit(match[0], *inputs.orders(match)[0]))
 
 
-def turned(
+def requests_in_other_order(
     inputs: BattleInputs, matches: Iterable[Match], book: LabelBook | None = None
 ) -> Iterator[Request]:
-    """The same battles in the other order; with a ``book`` those alone that a machine judged in
-    the first one."""
+    """The same battles in the other order; given a ``book``, only those judged by a machine."""
     for match in matches:
         if inputs.known(match) is None:
             first, second = (inputs.unit(match[0], *order) for order in inputs.orders(match))
@@ -88,7 +89,7 @@ def turned(
 def count(
     inputs: BattleInputs, results: Iterable[Battle], lacking: Iterable[Match] = ()
 ) -> BattleCounts:
-    """Battles as arrays, and those that are ``lacking`` a judgment."""
+    """The battles as arrays, including those ``lacking`` a judgment."""
     run_number = {run: place for place, run in enumerate(inputs.runs)}
     topic_number = {topic: place for place, topic in enumerate(inputs.topics)}
     every = [(one.a, one.b, one.topic or "", one.outcome_for(one.a)) for one in results]
@@ -105,16 +106,16 @@ def count(
     return BattleCounts(inputs.runs, inputs.topics, table, settings.chosen, settings.prior)
 
 
-def chosen(
+def adaptive_battles(
     inputs: BattleInputs, book: LabelBook, upto: int | None = None
-) -> tuple[list[Fought], list[Match]]:
-    """Battles beside the sample that were judged, and those that are to be judged next: as many
-    together as the setting ``adaptive`` says, or ``upto``, those that tell most first."""
+) -> tuple[list[JudgedBattle], list[Match]]:
+    """Battles outside the sample that were judged, and those to judge next, the most informative
+    first. They are as many together as the setting ``adaptive`` says, or ``upto``."""
     wanted = inputs.settings.adaptive if upto is None else upto
     if not wanted:
         return [], []
     sample = set(inputs.sample)
-    every = [fought(inputs, book, one, count=False) for one in inputs.possible]
+    every = [judge_battle(inputs, book, one, count=False) for one in inputs.possible]
     more = [one for one in every if one.match not in sample and one.judgments]
     judged = [merge_battles(one.judgments)[0] for one in every if one.judgments]
     more = [one for one in more if inputs.known(one.match) is None]

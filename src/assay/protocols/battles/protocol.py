@@ -1,6 +1,6 @@
-"""The protocol ``battles``: two answers beside each other, from verdicts to ratings of runs.
+"""The protocol ``battles``: pairs of answers, from verdicts to ratings of runs.
 
-It stands alone, or beside any other protocol in a folder: the answers are those of its files.
+It stands alone, or beside other protocols in a folder, whose files have the answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ from assay.page.page import Board, Gap
 from assay.page.parts import Grid, Part, Table, Value
 from assay.protocols.base import Assumed, Protocol, Step
 from assay.protocols.battles.inputs import ENTRIES, BattleCounts, BattleInputs, BattleSettings, load
-from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
+from assay.protocols.battles.judged import (
+    JudgedBattle,
+    adaptive_battles,
+    count,
+    judge_battle,
+    requests,
+    requests_in_other_order,
+)
 from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
@@ -34,7 +41,7 @@ from assay.tasks.base import AnyTask
 from assay.tasks.battles import BATTLE
 
 ROUNDS = 5
-"""In how many rounds battles are chosen adaptively, each by what the ones before it came to."""
+"""Rounds of adaptive choice; each uses the results of those before it."""
 
 
 class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
@@ -61,18 +68,18 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
             yield Step(
                 "the other order",
                 BATTLE,
-                lambda book: turned(inputs, _matches(inputs, book), book),
+                lambda book: requests_in_other_order(inputs, _matches(inputs, book), book),
                 waits=True,
                 assumed=Assumed(
                     BATTLE,
-                    lambda book: turned(inputs, _matches(inputs, book)),
+                    lambda book: requests_in_other_order(inputs, _matches(inputs, book)),
                     "every battle is also judged in the other order",
                 ),
                 of_people=lambda _: (),  # nobody judges the same two things twice
             )
 
     def score(self, inputs: BattleInputs, settings: BattleSettings, book: LabelBook) -> Findings:
-        every = [fought(inputs, book, match) for match in _matches(inputs, book)]
+        every = [judge_battle(inputs, book, match) for match in _matches(inputs, book)]
         results = [one.result for one in every if one.result is not None]
         counts = count(inputs, results, (one.match for one in every if one.lacks))
         rated = rate(
@@ -135,20 +142,20 @@ BATTLES = BattleProtocol()
 
 def _adaptive(inputs: BattleInputs, number: int, book: LabelBook) -> Iterator[Request]:
     upto = math.ceil(inputs.settings.adaptive * number / ROUNDS)
-    return requests(inputs, chosen(inputs, book, upto)[1])
+    return requests(inputs, adaptive_battles(inputs, book, upto)[1])
 
 
 def _matches(inputs: BattleInputs, book: LabelBook) -> list[Match]:
-    more, wanted = chosen(inputs, book)
+    more, wanted = adaptive_battles(inputs, book)
     return [*inputs.sample, *(one.match for one in more), *wanted]
 
 
 def _scores(counts: BattleCounts, rated: BattleRatings) -> dict[str, dict[str, Score]]:
     found: dict[str, dict[str, Score]] = {}
     for place, run in enumerate(counts.runs):
-        mine = (counts.table.first == place) | (counts.table.second == place)
-        fought_on = int(counts.table.counts[:, :, mine].any(axis=(1, 2)).sum())
-        missing = int(counts.table.lacking[:, mine].any(axis=1).sum())
+        own_battles = (counts.table.first == place) | (counts.table.second == place)
+        fought_on = int(counts.table.counts[:, :, own_battles].any(axis=(1, 2)).sum())
+        missing = int(counts.table.lacking[:, own_battles].any(axis=1).sum())
         rating, share = defined(rated.rating[place]), defined(rated.rate[place])
         ends = None if share is None else Range(share, float(rated.rate_ceiling[place]))
         found[run] = {
@@ -189,7 +196,7 @@ def _per_topic(
 
 
 def _command(settings: BattleSettings) -> str:
-    """What gives the ratings again, where the files are."""
+    """The command that reproduces the ratings from the files."""
     theta = "" if settings.theta is None else f" --theta {settings.theta}"
     return (
         f"assay battles battles.jsonl --merge --model {settings.model}{theta} "
@@ -226,7 +233,7 @@ def _columns(counts: BattleCounts, rated: BattleRatings) -> dict[str, dict[str, 
     return {"battles": battles, "ranks": ranks}
 
 
-def _first_won(every: Sequence[Fought]) -> float | None:
+def _first_won(every: Sequence[JudgedBattle]) -> float | None:
     """The share of decided judgments that the answer shown first won; None without any."""
     decided = [j for one in every for j in one.judgments if j.winner is not None and j.judge]
     return sum(j.winner == j.a for j in decided) / len(decided) if decided else None
@@ -241,7 +248,9 @@ def _gaps(rated: BattleRatings, twice: int, disagree: int) -> Iterator[Gap]:
         yield Gap(disagree, what, "They are ties.", grave=False)
 
 
-def _parts(counts: BattleCounts, rated: BattleRatings, every: Sequence[Fought]) -> Iterator[Part]:
+def _parts(
+    counts: BattleCounts, rated: BattleRatings, every: Sequence[JudgedBattle]
+) -> Iterator[Part]:
     runs = counts.runs
     order = np.argsort(-np.nan_to_num(rated.rating, nan=-np.inf), kind="stable").tolist()
     cells: list[list[float | None]] = [[None] * len(runs) for _ in runs]
@@ -268,7 +277,7 @@ def _parts(counts: BattleCounts, rated: BattleRatings, every: Sequence[Fought]) 
 
 
 def _topics(
-    topics: Sequence[str], every: Sequence[Fought]
+    topics: Sequence[str], every: Sequence[JudgedBattle]
 ) -> Iterator[tuple[str, tuple[Table, ...]]]:
     """The judgments of each topic, with their reasons."""
     by_topic: dict[str, list[Battle]] = {topic: [] for topic in topics}

@@ -1,4 +1,4 @@
-"""How far EXAM++'s leaderboards and labels agree with official ones; what τ changes.
+"""How far EXAM++'s leaderboards and labels agree with official ones, and the effect of τ.
 
 Source: Farzi & Dietz, EXAM++, sections 5.1 to 5.4 (figure 2, tables 3 and 4).
 """
@@ -22,15 +22,14 @@ OFFICIAL = "official"
 
 
 def rescaled(values: Sequence[float]) -> tuple[float, float]:
-    """Offset and factor that map the lowest value to 0 and the highest to 1 (figure 2); all to 0
-    where they are equal."""
+    """Offset and factor that map the lowest value to 0 and the highest to 1 (figure 2), or all
+    values to 0 if they are equal."""
     low, high = min(values), max(values)
     return low, 1.0 / (high - low) if high > low else 0.0
 
 
 def leaderboard_part(found: ScoredRuns) -> tuple[Part, ...]:
-    """The rescaled leaderboards with standard errors, and their correlation with the official
-    one."""
+    """The rescaled leaderboards with standard errors, and their correlation with the official."""
     scores = found.scores
     measures = list(next(iter(scores.values()), {}))
     if not measures or len(scores) < 2:
@@ -76,7 +75,7 @@ def leaderboard_part(found: ScoredRuns) -> tuple[Part, ...]:
 
 
 def official_scores(inputs: ExamInputs) -> dict[str, float]:
-    """What the official leaderboard says of the runs; empty where there is none."""
+    """The official leaderboard's scores of the runs; empty if there is none."""
     if inputs.official is None:
         return {}
     found = inputs.official.run_scores()
@@ -108,8 +107,8 @@ def _series(name: str, order: Sequence[str], found: ScoredRuns) -> Series:
 def correlation(
     scores: Mapping[str, float | None], official: Mapping[str, float]
 ) -> tuple[float | None, float | None, int]:
-    """Spearman's ρ, Kendall's τ-b and the number of runs that both leaderboards have; undefined
-    where one of these has no certain score."""
+    """Spearman's ρ, Kendall's τ-b, and the number of runs on both leaderboards. Undefined if one of
+    these has no certain score."""
     pairs = [(value, official[run]) for run, value in scores.items() if run in official]
     if len(pairs) < 2 or any(value is None for value, _ in pairs):
         return None, None, len(pairs)
@@ -118,7 +117,7 @@ def correlation(
 
 
 def sweep_part(found: ScoredRuns) -> tuple[Part, ...]:
-    """What the least grade changes: cover by τ, and the agreement with the official leaderboard."""
+    """The effect of τ: cover, and the agreement with the official leaderboard."""
     swept = found.swept
     if not swept:
         return ()
@@ -155,8 +154,8 @@ def _cover_series(run: str, means: Sequence[Range]) -> Series:
 
 
 def agreement(found: ScoredRuns) -> ExamAgreement | None:
-    """EXAM-Labels against manual judgments; None where no passage has both. A label that a
-    missing grade may raise is none yet."""
+    """EXAM-Labels against manual judgments; None if no passage has both. Labels that a missing
+    grade may raise are left out."""
     settings, qrels = found.settings, found.inputs.qrels
     if qrels is None:
         return None
@@ -170,7 +169,7 @@ def agreement(found: ScoredRuns) -> ExamAgreement | None:
 
 
 def agreement_part(found: ExamAgreement | None) -> tuple[Part, ...]:
-    """Counts, κ at each binarisation and at the binning, as a section of the report."""
+    """Counts, and κ at each binarisation and at the binning, as a section of the report."""
     if found is None:
         return ()
     counts: list[tuple[Value, ...]] = [

@@ -27,11 +27,11 @@ PACKED = {
     "workbench/question-bank.jsonl.gz": "bank.jsonl",
     "workbench/graded.jsonl.gz": "grades.jsonl",
 }
-"""What is compressed for the Autograder workbench."""
+"""The files that are compressed for the Autograder workbench."""
 
 
 def command(settings: ExamSettings) -> str:
-    """What gives EXAM-Cover again, where the files are."""
+    """The command that reproduces EXAM-Cover from the files."""
     topics = "all" if settings.silent == "zero" else "answered"
     return (
         f"assay exam grades.jsonl --bank bank.jsonl --tau {settings.least} -k {settings.k} "
@@ -57,7 +57,7 @@ def own_files(found: ScoredRuns) -> dict[str, FileData]:
     }  # fmt: skip
     if settings.is_direct:
         return files
-    settled = pool.graded == pool.from_file  # the file's own records say it all
+    settled = pool.graded == pool.from_file  # the file's own records are complete
     files |= {
         "bank.jsonl": workbench_bank(inputs.bank),
         "grades.jsonl": lambda: graded_lines(
@@ -87,8 +87,8 @@ def own_files(found: ScoredRuns) -> dict[str, FileData]:
 
 
 def _who(inputs: ExamInputs, pool: GradedPool) -> str:
-    """What stands as the model in the workbench's format: everybody whose grades are in the pool.
-    labels.jsonl says which grade is whose."""
+    """The model in the workbench's format: everybody whose grades are in the pool. labels.jsonl
+    says whose each grade is."""
     names = list(pool.by)
     if pool.from_file and inputs.given is not None and inputs.given.way is not None:
         names.insert(0, inputs.given.way.llm or "unknown")
@@ -96,7 +96,7 @@ def _who(inputs: ExamInputs, pool: GradedPool) -> str:
 
 
 def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
-    """The pool by query, with all that the graded file holds besides, its order first."""
+    """The pool by query, with everything else in the graded file, whose order comes first."""
     given = inputs.given.queries if inputs.given is not None else {}
     for query in dict.fromkeys([*given, *pool.sheets]):
         sheet = pool.sheets.get(query)
@@ -106,7 +106,7 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
         ranks: dict[str, list[RunPlace]] = {}
         for run, rankings in inputs.runs.items() if inputs.runs_given else ():
             shown = rankings.get(query, Ranking())
-            # The workbench wants a score of every place; what has none is in the same order.
+            # The workbench requires scores; those made up here keep the order.
             scores = shown.scores or [1.0 / rank for rank in shown.ranks]
             for name, rank, score in zip(shown.passages, shown.ranks, scores, strict=True):
                 ranks.setdefault(name, []).append(RunPlace(run, query, rank, score))
@@ -115,7 +115,7 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
             GradedPassage(
                 name,
                 inputs.texts.get(name, ""),
-                # Those that the qrels have, and the graded file has not.
+                # Judgments in the qrels that the graded file lacks.
                 (Judgment(query, judged[name]),)
                 if name in judged and not (name in known and known[name].judgments)
                 else (),
@@ -124,10 +124,10 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
             )
             for name in every
         )
-        said: dict[tuple[str, str], str] = {}
+        answers: dict[tuple[str, str], str] = {}
         nuggets: frozenset[str] = frozenset()
         if sheet is not None:
-            said = {
+            answers = {
                 (name, question): text
                 for name, texts in zip(sheet.passages, sheet.said, strict=True)
                 if any(texts)
@@ -135,4 +135,4 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
                 if text
             }
             nuggets = frozenset(one.id for one in sheet.questions if one.nugget)
-        yield GradedQuery(query, passages, grades.of(every), said, nuggets)
+        yield GradedQuery(query, passages, grades.of(every), answers, nuggets)

@@ -1,4 +1,4 @@
-"""Who is asked what about a passage, and the grade that comes of it."""
+"""What is asked about passages, and the grades that follow."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from assay.tasks.exam import EXTRACT, SELF_RATING
 from assay.tasks.r2c2 import ANSWER
 
 DIRECT_QUESTION = "(direct)"
-"""Stands for the query itself where a direct grader labels passages."""
+"""Id that stands for the query itself if a direct grader labels passages."""
 
 _TO_VERIFY = -1.0
-"""In place of a grade: somebody has to say whether the answer is right."""
+"""Stands for a grade until somebody has said whether the answer is right."""
 
 
 def tasks(settings: ExamSettings) -> tuple[AnyTask, ...]:
@@ -40,7 +40,7 @@ def tasks(settings: ExamSettings) -> tuple[AnyTask, ...]:
 
 
 def questions(inputs: ExamInputs, settings: ExamSettings) -> Bank:
-    """The bank as it is scored: a direct grader asks one thing of each query."""
+    """The bank as it is scored: a direct grader asks one question per query."""
     if not settings.is_direct:
         return inputs.bank
     return Bank(
@@ -54,9 +54,9 @@ def questions(inputs: ExamInputs, settings: ExamSettings) -> Bank:
 @dataclass(eq=False)
 class GradeSheet:
     """A query's passages (rows) and questions (columns). ``given`` are the grades of the graded
-    file, whose ``answers`` are by passage and question; ``words`` says of which pairs the words are
-    known (a graded file alone need not have them). Labels are wanted of the pairs ``asked``; of
-    these, in order, are the ``labels``, and ``grades`` come of both."""
+    file, whose ``answers`` are by passage and question. ``words`` marks pairs whose texts are known
+    (a graded file need not have them), ``asked`` those of which labels are wanted. ``labels`` are
+    those of the asked pairs in order, and ``grades`` follow from both."""
 
     query: str
     passages: tuple[str, ...]
@@ -72,7 +72,7 @@ class GradeSheet:
         self.asked = self.words & (self.given == NO_GRADE)
 
     def pairs(self, which: Bools) -> Iterator[tuple[str, BankQuestion]]:
-        """Some passages and questions, row by row."""
+        """The marked pairs of passage and question, row by row."""
         for row, column in np.argwhere(which).tolist():
             yield self.passages[row], self.questions[column]
 
@@ -82,20 +82,20 @@ class GradeSheet:
 
     @property
     def from_file(self) -> Bools:
-        """The pairs whose grades are the graded file's."""
+        """The pairs whose grades come from the graded file."""
         return np.asarray((self.given != NO_GRADE) & ~self.asked)
 
     @cached_property
     def said(self) -> list[list[str]]:
-        """What was said of every pair: the extracted answer, or the labeller's reason."""
-        found = np.full(self.given.shape, "", object)
+        """The text for every pair: the extracted answer, or the labeller's reason."""
+        texts_found = np.full(self.given.shape, "", object)
         if self.answers:
             for row, column in np.argwhere(self.from_file).tolist():
                 key = self.passages[row], self.questions[column].id
-                found[row, column] = self.answers.get(key, "")
+                texts_found[row, column] = self.answers.get(key, "")
         if self.labels is not None:
-            found[self.asked] = [one or "" for one in self.labels.each(_said)]
-        texts: list[list[str]] = found.tolist()
+            texts_found[self.asked] = [one or "" for one in self.labels.each(_said)]
+        texts: list[list[str]] = texts_found.tolist()
         return texts
 
 
@@ -104,14 +104,14 @@ def _said(verdict: Mapping[str, Any]) -> str:
 
 
 def sheets(inputs: ExamInputs, settings: ExamSettings) -> Iterator[GradeSheet]:
-    """The pool by query; asked is what no graded file answers."""
+    """The pool by query. What no graded file answers is asked."""
     bank = questions(inputs, settings)
-    held = inputs.given.queries if inputs.given is not None else {}
+    graded_queries = inputs.given.queries if inputs.given is not None else {}
     for query, passages in inputs.pool.items():
         columns = bank.questions(query)
-        own = held.get(query)
+        own = graded_queries.get(query)
         grades = NO_GRADES if own is None else own.grades
-        # Without the row that stands for passages of no grades: there are none here.
+        # The last row stands for passages without grades, which do not occur here.
         given = grades.of(passages).columns([one.id for one in columns])[:-1]
         words = [bool(one.text) or one.id == DIRECT_QUESTION for one in columns]
         texts = np.array([one in inputs.texts for one in passages], np.bool_)
@@ -133,7 +133,7 @@ def unit(
 
 
 def verification(question: BankQuestion, answer: str) -> dict[str, Any]:
-    """What is asked to verify an extracted answer: is it right, going by the key?"""
+    """What is asked to verify an extracted answer: is it right according to the key?"""
     return {
         "question": question.prompt_text,
         "answer": answer,
@@ -150,14 +150,13 @@ def asked(inputs: ExamInputs, task: AnyTask, every: Iterable[GradeSheet]) -> Ask
 
 
 def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Asked:
-    """The extracted answers that could be right."""
+    """The extracted answers that may be right."""
     return _to_verify(settings, _labelled(inputs, settings, book)[0])
 
 
 @dataclass(frozen=True, eq=False)
 class GradedPool:
-    """The graded pool by query. ``by`` names the labellers whose labels the grades are, but for
-    those that are from the graded file."""
+    """The graded pool by query. ``by`` names the labellers of all grades but the graded file's."""
 
     sheets: Mapping[str, GradeSheet]
     by: tuple[str, ...]
@@ -169,22 +168,22 @@ class GradedPool:
 
     @property
     def asked(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return sum(sheet.given.size for sheet in self.sheets.values())
 
     @property
     def graded(self) -> int:
-        """How many of them have a grade."""
+        """The number of pairs with a grade."""
         return sum(int((one.grades.values != NO_GRADE).sum()) for one in self.sheets.values())
 
     @property
     def from_file(self) -> int:
-        """How many of these are the graded file's."""
+        """The number of grades from the graded file."""
         return sum(int(sheet.from_file.sum()) for sheet in self.sheets.values())
 
 
 def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> GradedPool:
-    """Grades from labels, and from the graded file where nobody was asked."""
+    """Grades from labels, and from the graded file for pairs that were not asked about."""
     every, labels = _labelled(inputs, settings, book)
     of_rule = EXTRACT in tasks(settings)
     values = _extracted(settings, book, every) if of_rule else labels.map(_grade)
@@ -202,7 +201,7 @@ def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Graded
 def _labelled(
     inputs: ExamInputs, settings: ExamSettings, book: LabelBook
 ) -> tuple[list[GradeSheet], CountedLabels]:
-    """The sheets with their labels, and these in one row."""
+    """The sheets with their labels, and all labels in one row."""
     task = tasks(settings)[0]
     every = list(sheets(inputs, settings))
     if book.people_labelled(task):
@@ -216,7 +215,7 @@ def _labelled(
 
 
 def _overrule(inputs: ExamInputs, book: LabelBook, task: AnyTask, sheet: GradeSheet) -> None:
-    """Have the labels wanted with which people overrule the graded file; a machine's does not."""
+    """Mark as asked those pairs where a person's label overrules the graded file."""
     for row, column in np.argwhere(sheet.words & ~sheet.asked).tolist():
         content = unit(inputs, task, sheet.query, sheet.passages[row], sheet.questions[column])
         label = book.find(task, content)
@@ -225,13 +224,13 @@ def _overrule(inputs: ExamInputs, book: LabelBook, task: AnyTask, sheet: GradeSh
 
 
 def _grade(verdict: Mapping[str, Any]) -> float:
-    """The grade that a verdict is: a rating, one of a scale, or a yes."""
+    """The grade in a verdict: a rating, a grade of a scale, or a yes."""
     return float(next(verdict[one] for one in ("rating", "grade", "relevant") if one in verdict))
 
 
 def _extracted(settings: ExamSettings, book: LabelBook, every: list[GradeSheet]) -> Floats:
-    """The grades of extracted answers, NaN where there is none."""
-    rules = (_by_rule(settings, question, said) for question, said, _ in _answers(every))
+    """The grades of extracted answers, NaN if there is none."""
+    rules = (_by_rule(settings, question, answer) for question, answer, _ in _answers(every))
     values = np.fromiter(rules, np.float64)
     which: Bools = values == _TO_VERIFY
     if which.any():
@@ -241,18 +240,18 @@ def _extracted(settings: ExamSettings, book: LabelBook, every: list[GradeSheet])
 
 
 def _answers(every: list[GradeSheet]) -> Iterator[tuple[BankQuestion, str | None, Place]]:
-    """The question of each pair that is asked, and the answer that was extracted, if any was."""
+    """The question of each pair that is asked, and the answer that was extracted, if any."""
     for sheet in every:
         if sheet.labels is not None:
             answers = sheet.labels.each(_said)
-            for (passage, one), said in zip(sheet.pairs(sheet.asked), answers, strict=True):
-                yield one, said, sheet.at(passage, one)
+            for (passage, one), answer in zip(sheet.pairs(sheet.asked), answers, strict=True):
+                yield one, answer, sheet.at(passage, one)
 
 
 def _to_verify(settings: ExamSettings, every: list[GradeSheet]) -> Asked:
-    for question, said, place in _answers(every):
-        if said is not None and _by_rule(settings, question, said) == _TO_VERIFY:
-            yield verification(question, said), place
+    for question, answer, place in _answers(every):
+        if answer is not None and _by_rule(settings, question, answer) == _TO_VERIFY:
+            yield verification(question, answer), place
 
 
 def _by_rule(settings: ExamSettings, question: BankQuestion, answer: str | None) -> float:

@@ -1,4 +1,4 @@
-"""What an EXAM++ evaluation reads, and its settings."""
+"""The inputs of an EXAM++ evaluation, and its settings."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ DIRECT_TASKS: Mapping[str, tuple[AnyTask, int]] = {
     **{name: (task, 2 if name == "thomas" else 1) for name, task in DIRECT.items()},
     "trec_rag": (RELEVANCE, 3),
 }
-"""Direct graders by the name that ``grading = "direct:NAME"`` gives, with their highest label."""
+"""Direct graders by their name in ``grading = "direct:NAME"``, with their highest label."""
 
 
 class ExamSettings(CommonSettings):
     """``[settings]`` of an EXAM++ evaluation.
 
-    ``grading``: ``self-rating`` (0 to 5), ``qa`` (an answer is extracted and checked against the
-    key), ``qa-verified`` (the match is a labeller's word), or ``direct:NAME``, a direct grader.
-    ``k``: passages of a run that are graded and count. ``tau``: the least grade that counts as
-    answered; 4 for self-ratings, 1 otherwise, where left out. ``denominator``: all questions of
-    the ``bank``, or those that have been ``graded``. ``silent``: a query that a run leaves out is
-    ``zero``, or ``left-out`` of its means. ``measures``: of EXAM-Qrels. ``passage_words``: longest
-    passage of a generated response. ``llm`` and ``prompt_class`` choose among the grades of a
-    graded file. ``official_score``: the column of the official leaderboard. ``label_bins`` and
-    ``judgment_bins``: the binning of the agreement tables, lowest first; where left out
-    :func:`assay.statistics.exam_agreement.default_bins`.
+    ``grading``: ``self-rating`` (0 to 5), ``qa`` (an answer is extracted and matched with the key),
+    ``qa-verified`` (a labeller decides on the match), or ``direct:NAME``, a direct grader. ``k``:
+    passages of a run that are graded and count. ``tau``: the lowest grade that counts as answered;
+    4 for self-ratings and 1 otherwise if left out. ``denominator``: all questions of the ``bank``,
+    or those that have been ``graded``. ``silent``: a query that a run leaves out is ``zero``, or
+    ``left-out`` of its means. ``measures``: of EXAM-Qrels. ``passage_words``: longest passage of a
+    generated response. ``llm`` and ``prompt_class`` select grades in a graded file.
+    ``official_score``: the column of the official leaderboard. ``label_bins`` and
+    ``judgment_bins``: the binning of the agreement tables, lowest first;
+    :func:`assay.statistics.exam_agreement.default_bins` if left out.
     """
 
     grading: str = "self-rating"
@@ -79,7 +79,7 @@ class ExamSettings(CommonSettings):
 
     @property
     def is_direct(self) -> bool:
-        """Whether passages are graded as they are, without exam questions."""
+        """Whether passages are graded directly, without exam questions."""
         return self.grading.startswith("direct:")
 
     @property
@@ -90,22 +90,23 @@ class ExamSettings(CommonSettings):
 
     @property
     def top(self) -> int:
-        """The best grade there is."""
+        """The highest possible grade."""
         if self.is_direct:
             return DIRECT_TASKS[self.grading.removeprefix("direct:")][1]
         return 5 if self.grading == "self-rating" else 1
 
     @property
     def least(self) -> int:
-        """τ: no grade above the best one can be asked for."""
+        """τ, which cannot be above the highest grade."""
         return min(self.tau or (4 if self.grading == "self-rating" else 1), self.top)
 
 
 @dataclass(frozen=True)
 class ExamInputs:
-    """All inputs, checked. ``pool`` lists the passages of each query that are graded, whoever
-    retrieved them; ``texts`` holds their texts, ``given`` the grades of a graded file.
-    ``runs_given`` says that the runs come from files of their own."""
+    """All inputs, checked. ``pool`` has the passages of each query that are graded, whoever
+    retrieved them, and ``texts`` their texts. ``given`` has the grades of a graded file.
+    ``without_text`` counts judged passages without a text. ``runs_given``: the runs have files of
+    their own."""
 
     bank: Bank
     queries: Mapping[str, str]
@@ -115,12 +116,12 @@ class ExamInputs:
     given: GradedFile | None = None
     qrels: Qrels | None = None
     official: ScoreTable | None = None
-    untold: int = 0
+    without_text: int = 0
     runs_given: bool = True
 
 
 def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs:
-    """Read everything; all faults of all files are raised together."""
+    """Read everything; the faults of all files are raised together."""
     given = reading.optional(
         "graded", partial(read_graded, llm=settings.llm, prompt=settings.prompt_class)
     )
@@ -159,20 +160,22 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             f"{folder.path / 'assay.toml'}: [inputs] names no run. Give 'runs' (TREC runs), "
             "'responses' (generated texts), or a 'graded' file with rankings."
         )
-    held = store_texts(texts)
-    pool, untold = pool_of(bank, runs, held, given, qrels, settings.k)
+    texts_by_id = store_texts(texts)
+    pool, without_text = pool_of(bank, runs, texts_by_id, given, qrels, settings.k)
     words = _query_texts(bank, {query.id: query.text for query in queries})
-    inputs = ExamInputs(bank, words, runs, held, pool, given, qrels, official, untold, own_runs)
+    inputs = ExamInputs(
+        bank, words, runs, texts_by_id, pool, given, qrels, official, without_text, own_runs
+    )
     _check(inputs, folder, settings)
     return inputs
 
 
 def rankings_of(run: TrecRun) -> Run:
-    """What a run shows for each query, with its scores, best first."""
+    """The ranking of each query in a run, best first, with its scores."""
     found = {}
     for query, scores in run.scores.items():
         names = run.ranked(query)
-        # Runs name the same documents again and again.
+        # Interned, as runs name the same documents again and again.
         found[query] = Ranking.of(map(intern, names), array("d", map(scores.__getitem__, names)))
     return found
 
@@ -202,10 +205,10 @@ def pool_of(
     qrels: Qrels | None,
     k: int,
 ) -> tuple[dict[str, tuple[str, ...]], int]:
-    """The passages to grade: those that the graded file has grades of, the first k of every run,
-    and all judged ones. Judged ones without a text are left out, and counted."""
+    """The passages to grade: those with grades in the graded file, the first k of every run, and
+    all judged ones. Judged passages without a text are left out, and counted."""
     pool: dict[str, tuple[str, ...]] = {}
-    untold = 0
+    without_text = 0
     for query in bank.queries:
         found: dict[str, None] = {}
         graded = given.queries.get(query) if given is not None else None
@@ -217,16 +220,18 @@ def pool_of(
             if passage in texts or passage in known:
                 found[passage] = None
             elif passage not in found:
-                untold += 1
+                without_text += 1
         pool[query] = tuple(found)
-    return pool, untold
+    return pool, without_text
 
 
 def with_bank(inputs: ExamInputs, bank: Bank, settings: ExamSettings) -> ExamInputs:
-    """The same inputs under another bank, whose queries may be others."""
-    pool, untold = pool_of(bank, inputs.runs, inputs.texts, inputs.given, inputs.qrels, settings.k)
+    """The same inputs with another bank, whose queries may differ."""
+    pool, without_text = pool_of(
+        bank, inputs.runs, inputs.texts, inputs.given, inputs.qrels, settings.k
+    )
     texts = _query_texts(bank, inputs.queries)
-    return replace(inputs, bank=bank, queries=texts, pool=pool, untold=untold)
+    return replace(inputs, bank=bank, queries=texts, pool=pool, without_text=without_text)
 
 
 def _check(inputs: ExamInputs, folder: Folder, settings: ExamSettings) -> None:

@@ -1,7 +1,7 @@
-"""Item analysis of a bank: what each question tells of the runs.
+"""Item analysis of a bank: how well each question distinguishes runs.
 
-A question that every run answers, or none, tells runs apart no better than no question. One that
-is answered by the same passages as another asks the same twice.
+A question that every run answers, or none, does not distinguish runs. One that is answered by the
+same passages as another asks the same thing twice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ _MOST = 300
 
 @dataclass(frozen=True, slots=True)
 class ItemAnalysis:
-    """What is known of a question: how many of the ``runs`` answer it among their first passages,
-    from surely to possibly; ``discrimination``, the correlation over runs of answering it with the
-    cover of the query's other questions (-1 to 1; None where one of both does not vary, or grades
-    are missing); ``overlap``, the greatest Jaccard similarity of the passages that answer it with
-    those of ``like``, another question of the query (None where neither is answered)."""
+    """The analysis of a question: how many of the ``runs`` answer it among their first passages,
+    from certainly to possibly; its ``discrimination``, the correlation over runs of answering it
+    with the cover of the query's other questions (-1 to 1; None if either does not vary, or grades
+    are missing); and its ``overlap``, the largest Jaccard similarity between the passages that
+    answer it and those that answer ``like``, another question of the query (None if neither is
+    answered)."""
 
     query: str
     question: str
@@ -38,7 +39,7 @@ class ItemAnalysis:
 
 
 def item_analysis(found: ScoredRuns) -> Iterator[ItemAnalysis]:
-    """The questions of the bank in its order."""
+    """The questions of the bank, in its order."""
     every = found.scorer.by_run(found.inputs.runs, found.settings.least)
     for query, least, most, passages in every:
         questions = found.bank.questions(query)
@@ -64,13 +65,13 @@ def items_part(found: ScoredRuns) -> Part:
     """The analysis as a section of the report."""
     rows = []
     for one in item_analysis(found):
-        told = ""
+        verdict = ""
         if one.answered.ceiling == 0:
-            told = "no run answers it"
+            verdict = "no run answers it"
         elif one.answered.floor == one.runs:
-            told = "every run answers it"
+            verdict = "every run answers it"
         rows.append(
-            (one.query, one.question, one.text, one.answered, told, one.discrimination,
+            (one.query, one.question, one.text, one.answered, verdict, one.discrimination,
              one.overlap, one.like)
         )  # fmt: skip
     note = (

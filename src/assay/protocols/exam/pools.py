@@ -1,4 +1,4 @@
-"""The pools of queries and what runs show of them, as arrays: many queries side by side."""
+"""The pools of queries, and what runs show of them, as arrays over many queries at once."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ NORMALISED = "EXAM-Cover-normalised"
 Rows = npt.NDArray[np.int32]
 
 _PLACES = 1 << 18
-"""Places in ranked lists that are looked at side by side."""
+"""Places in ranked lists that are processed at once."""
 
 
 @dataclass(eq=False)
 class Query:
-    """A query's pool, looked at through its bank: rows are passages (the last, of grade 0, stands
-    for any that is not in the pool), columns the active questions. ``labels`` are the best grades
-    that there are, row by row. A question that is not ``asked`` is nobody's to answer: where it
-    has no grade, nothing is missing."""
+    """A query's pool, graded by its bank: rows are passages (the last, of grade 0, stands for any
+    that is not in the pool), columns are the active questions. ``labels`` are the best existing
+    grades, row by row. Questions that are not ``asked`` count for nobody: if such a question has no
+    grade, nothing is missing."""
 
     rows: Mapping[str, int]
     questions: Sequence[str]
@@ -50,11 +50,11 @@ class Query:
 
     @cached_property
     def by_id(self) -> list[int]:
-        """The rows of passages, the last id in the alphabet first."""
+        """The rows of passages, in descending order of their ids."""
         return [row for _, row in sorted(self.rows.items(), reverse=True)]
 
     def by_question(self) -> dict[str, dict[str, int]]:
-        """The grades that are known: question → passage → grade."""
+        """The known grades: question → passage → grade."""
         return {
             question: {
                 passage: grade
@@ -66,7 +66,7 @@ class Query:
 
     @cached_property
     def missing(self) -> int:
-        """How many pairs lack a grade."""
+        """The number of pairs without a grade."""
         return int((self.matrix == NO_GRADE).sum())
 
     @cached_property
@@ -81,12 +81,12 @@ class Query:
 
     @property
     def most(self) -> Floats:
-        """The same if every missing grade were the best."""
+        """The label of each passage if every missing grade were the highest."""
         return labels(filled(self.matrix, self.top))[:-1].astype(np.float64)
 
     def shown(self, lists: Sequence[Sequence[str | None]]) -> Rows:
-        """The row of each passage, a list a run; the last one for those that the pool does not
-        hold, and where lists are shorter than others."""
+        """The row of each passage, one list per run. The last row stands for passages that are not
+        in the pool, and pads shorter lists."""
         absent = len(self.rows)
         rows = np.full((len(lists), max(map(len, lists), default=0)), absent, np.int32)
         for number, passages in enumerate(lists):
@@ -95,15 +95,15 @@ class Query:
 
 
 def filled(matrix: GradeMatrix, top: int) -> GradeMatrix:
-    """The grades if every missing one were the best."""
+    """The grades, with the highest for every missing one."""
     return np.where(matrix == NO_GRADE, np.int8(top), matrix)
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """What runs show for a query (the query's ``number``), as rows of its pool: an array with a row
-    a run. ``first`` has what counts for cover, ``places`` whole lists, which have these
-    ``lengths``; shorter ones are filled up with the row of what is not in the pool."""
+class ShownLists:
+    """What runs show for a query (at index ``number``), as rows of its pool, one array row per run.
+    ``first`` has what counts for cover, ``places`` the whole lists, whose ``lengths`` are given;
+    shorter lists are padded with the row for passages outside the pool."""
 
     number: int
     query: Query
@@ -113,15 +113,15 @@ class Shown:
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What queries have in common whose arrays fit side by side."""
+        """A key that is equal for queries whose arrays can be stacked."""
         shapes = self.query.matrix.shape[1], self.first.shape, self.places.shape
         return (*shapes, self.query.missing > 0)
 
 
 class Group:
-    """Queries side by side: arrays have an axis for them before the others."""
+    """Stacked queries: arrays have a first axis for the queries."""
 
-    def __init__(self, some: Sequence[Shown]) -> None:
+    def __init__(self, some: Sequence[ShownLists]) -> None:
         self.queries = [one.query for one in some]
         self.numbers = np.array([one.number for one in some])
         self.weights, self.asked = (
@@ -152,7 +152,7 @@ class Group:
         """α-nDCG with the questions as intents."""
         alpha, k = measure.alpha, measure.k
         shown = self._grades(self._places[..., :k])
-        # Of equal gains the last id in the alphabet, as everywhere (AlphaNDCG).
+        # Of equal gains, the last id in the alphabet is taken first, as in AlphaNDCG.
         pools = [pool[one.by_id] for pool, one in zip(self.pool, self.queries, strict=True)]
         if not self.queries[0].missing:
             ideals = alpha_ideals((pool >= tau for pool in pools), alpha=alpha, k=k)
@@ -164,9 +164,9 @@ class Group:
         return alpha_ndcg_range(shown >= tau, filled(shown, top) >= tau, ideal, alpha=alpha, k=k)
 
 
-def portions(lists: Iterable[Shown]) -> Iterator[list[Shown]]:
-    """As many queries as are looked at side by side."""
-    some: list[Shown] = []
+def portions(lists: Iterable[ShownLists]) -> Iterator[list[ShownLists]]:
+    """Queries in blocks that are processed at once."""
+    some: list[ShownLists] = []
     places = 0
     for one in lists:
         some.append(one)
@@ -178,15 +178,15 @@ def portions(lists: Iterable[Shown]) -> Iterator[list[Shown]]:
         yield some
 
 
-def of_one_shape(some: Iterable[Shown]) -> Iterable[list[Shown]]:
-    groups: dict[object, list[Shown]] = {}
+def by_shape(some: Iterable[ShownLists]) -> Iterable[list[ShownLists]]:
+    groups: dict[object, list[ShownLists]] = {}
     for one in some:
         groups.setdefault(one.shape, []).append(one)
     return groups.values()
 
 
-def known_grades(some: Sequence[Shown]) -> KnownGrades:
-    """What is known of the lists of some queries, one a query, run after run."""
+def known_grades(some: Sequence[ShownLists]) -> KnownGrades:
+    """The known grades of the lists of some queries, one list per query, run after run."""
     queries = [one.query for one in some]
     least, most = (
         np.concatenate([getattr(one, end) for one in queries]) for end in ("least", "most")
@@ -201,7 +201,7 @@ def known_grades(some: Sequence[Shown]) -> KnownGrades:
         parts.append((run * len(some) + topic, place + 1, rows))
         before += absent
     lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
-    # Stable: within a list they are in the order of ranks already.
+    # A stable sort keeps the order of ranks within a list.
     order = np.argsort(lists, kind="stable")
     lists, ranks, rows = lists[order], ranks[order], rows[order]
     return KnownGrades(

@@ -148,8 +148,8 @@ def _gaps(found: ScoredRuns) -> Iterator[Gap]:
     what = f"{noun(count, 'query', 'queries')} left out by runs ({names})"
     so = "Counted as 0." if settings.silent == "zero" else "Left out of the run's means."
     yield Gap(count, what, so, grave=False)
-    what = f"{noun(inputs.untold, 'judged passage')} without a text, and not graded"
-    yield Gap(inputs.untold, what, "Add their texts to [inputs] passages.", grave=False)
+    what = f"{noun(inputs.without_text, 'judged passage')} without a text, and not graded"
+    yield Gap(inputs.without_text, what, "Add their texts to [inputs] passages.", grave=False)
     every = (by_query for of in found.values.values() for by_query in of.values())
     count = len({query for by_query in every for query in by_query.uncertain})
     what = f"{noun(count, 'query', 'queries')} with scores that depend on missing grades"

@@ -1,4 +1,4 @@
-"""The runs of an evaluation, graded and scored: files, reports and tools for banks show it."""
+"""The graded and scored runs of an evaluation, for files, reports and tools for banks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sweeps = Mapping[str, Mapping[int, Mapping[str, Range]]]
 @dataclass(frozen=True)
 class ScoredRuns:
     """Grades, and the scores of every run by the ``measures`` that are shown: ``values`` by query,
-    ``scores`` over them, and what they are at every τ."""
+    ``scores`` over queries, and ``swept``, the means at every τ."""
 
     inputs: ExamInputs
     settings: ExamSettings
@@ -38,7 +38,7 @@ class ScoredRuns:
 def scored(
     inputs: ExamInputs, settings: ExamSettings, book: LabelBook, *, sweep: bool = False
 ) -> ScoredRuns:
-    """Score all runs by the labels in ``book``; with ``sweep`` at every τ up to the best grade."""
+    """Score all runs by the labels in ``book``; with ``sweep`` at every τ."""
     pool = grade(inputs, settings, book)
     bank = questions(inputs, settings)
     options = ExamOptions(
@@ -60,7 +60,7 @@ def scored(
 
 
 def _averaged(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
-    """The measures that are shown, of the queries that are averaged."""
+    """The measures that are shown, for the queries that are averaged."""
     if settings.silent == "zero":
         return {name: values[name] for name in measures}
     answered = {query for query, ranking in run.items() if ranking}
@@ -68,7 +68,7 @@ def _averaged(values: Values, measures: Sequence[str], run: Run, settings: ExamS
 
 
 def _sweeps(by_tau: Mapping[int, Mapping[str, Values]]) -> Sweeps:
-    """The means of each run at every τ; none where there is but one, or no query."""
+    """The means of each run at every τ; empty if there is only one τ, or no query."""
     if len(by_tau) < 2:
         return {}
     found: dict[str, dict[int, dict[str, Range]]] = {}

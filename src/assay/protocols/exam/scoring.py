@@ -33,34 +33,31 @@ from assay.protocols.exam.pools import (
     WEIGHTED,
     Group,
     Query,
-    Shown,
+    ShownLists,
+    by_shape,
     filled,
     known_grades,
-    of_one_shape,
     portions,
 )
 from assay.protocols.ranked import Ranked
 
 SILENT = Ranking()
-"""What a run shows that is silent."""
+"""The ranking of a run without passages."""
 
 Values = Mapping[str, Ranges]
 """measure → query → value, from floor to ceiling."""
 
 
 MEASURES = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
-"""The measures of EXAM-Qrels where no others are named."""
+"""The default measures of EXAM-Qrels."""
 
 
 @dataclass(frozen=True)
 class ExamOptions:
-    """How grades become scores.
-
-    ``tau``: the least grade that counts as answered. ``k``: the passages of a run that count.
-    ``denominator``: ``bank``, all active questions of the query, or ``graded``, those that have a
-    grade for some passage of the pool. ``measures``: of EXAM-Qrels, by name; binary ones ask for
-    a label of at least τ. ``top``: the best grade there is.
-    """
+    """How grades become scores. ``tau``: the lowest grade that counts as answered. ``k``: the
+    passages of a run that count. ``denominator``: ``bank`` for all active questions of the query,
+    or ``graded`` for those with a grade for some passage of the pool. ``measures``: of EXAM-Qrels,
+    by name; binary ones require a label of at least τ. ``top``: the highest possible grade."""
 
     tau: int = 4
     k: int = 20
@@ -70,20 +67,17 @@ class ExamOptions:
 
 
 def _held_places(run: Run, query: str) -> Sequence[str]:
-    """What is shown for a query, place by place: what nobody knows keeps its rank, under an id that
-    is no passage's."""
+    """The passages shown for a query, rank by rank. Unknown ones get an id that no passage has."""
     shown = run[query]
     places = shown.places()
     if places is shown.passages and all(shown.passages):
-        return shown.passages  # as nearly always: another list of each would take much
+        return shown.passages  # the usual case, without a copy of each list
     return [one or f"unknown;{rank}" for rank, one in enumerate(places, 1)]
 
 
 class ExamScorer:
-    """Scores runs over the queries of a bank by the grades of a pool.
-
-    Raises ValueError where a measure's name is not understood.
-    """
+    """Scores runs over the queries of a bank by the grades of a pool. Raises ValueError if the name
+    of a measure is not understood."""
 
     def __init__(self, bank: Bank, pool: Mapping[str, Grades], options: ExamOptions) -> None:
         self.options = options
@@ -96,7 +90,7 @@ class ExamScorer:
             matrix = grades.columns([question.id for question in questions])
             known = labels(matrix)
             graded = (matrix != NO_GRADE).any(axis=0)
-            # Where nothing has a grade yet, any question may turn out to be one that has.
+            # If nothing has a grade yet, any question may turn out to have one.
             every = options.denominator == "bank" or not graded.any()
             asked = np.ones(len(questions), bool) if every else graded
             matrix[:, ~asked] = 0
@@ -113,7 +107,7 @@ class ExamScorer:
         self._places = {query: place for place, query in enumerate(self._queries)}
 
     def qrels(self) -> dict[str, dict[str, int]]:
-        """EXAM-Label of every passage of the pool that has a grade, by the grades that there are:
+        """EXAM-Label of every passage of the pool that has a grade, from the grades that exist:
         query → passage → label."""
         return {
             query: {
@@ -155,22 +149,22 @@ class ExamScorer:
         )
 
     def judged(self, least: int | None = None) -> Iterator[tuple[str, str, int]]:
-        """The lines of :meth:`qrels`: query, passage, label; with ``least`` 1 for a label of at
-        least that, else 0."""
+        """The lines of :meth:`qrels`: query, passage, label. With ``least``, the label is 1 if it
+        is at least that, else 0."""
         for query, found in self.qrels().items():
             for passage, label in found.items():
                 yield query, passage, label if least is None else int(label >= least)
 
     def unsure(self, query: str) -> int:
-        """How many pairs of the query's pool and bank lack a grade."""
+        """The number of pairs of the query's pool and bank without a grade."""
         return self._queries[query].missing
 
-    def _lists(self, runs: Iterable[Run]) -> Iterator[Shown]:
+    def _lists(self, runs: Iterable[Run]) -> Iterator[ShownLists]:
         every = list(runs)
         for number, (query, one) in enumerate(self._queries.items()):
             lists = [run.get(query, SILENT) for run in every]
             places = [each.places() for each in lists]
-            yield Shown(
+            yield ShownLists(
                 number,
                 one,
                 one.shown([each.first(self.options.k) for each in lists]),
@@ -181,8 +175,8 @@ class ExamScorer:
     def by_run(
         self, runs: Mapping[str, Run], tau: int
     ) -> Iterator[tuple[str, Bools, Bools, Bools]]:
-        """For each query which questions (columns) each run (rows) answers among what counts for
-        cover, surely and possibly; and which each passage of the pool answers surely."""
+        """For each query, which questions (columns) each run (rows) answers among the passages that
+        count for cover, certainly and possibly; and which each pooled passage certainly answers."""
         for query, shown in zip(self.queries, self._lists(runs.values()), strict=True):
             surely = shown.query.matrix >= tau
             possibly = filled(shown.query.matrix, self.options.top) >= tau
@@ -194,14 +188,14 @@ class ExamScorer:
         return self._queries[query].asked
 
     def at(self, runs: Mapping[str, Run], taus: Iterable[int]) -> Mapping[int, dict[str, Values]]:
-        """Every measure for every query of each run, at any τ; made when they are looked up. A
-        query that the run is silent on is 0."""
+        """Every measure for every query of each run, at each τ, made on look-up; 0 without
+        passages."""
         names = (COVER, WEIGHTED, NORMALISED, *self.measures)
         parts, by_tau = Parts(Scratch()), tuple(taus)
         for some in portions(self._lists(runs.values())):
             tables = self._tables(some, names, len(runs), by_tau)
             for tau, values in tables.items():
-                # Queries first: those of the next portion follow.
+                # Queries are the first axis, so that those of the next portion can follow.
                 parts.add(tau, np.moveaxis(values, -1, 0).tobytes())
 
         def found(tau: int) -> dict[str, Values]:
@@ -218,9 +212,9 @@ class ExamScorer:
         return LazyMapping(by_tau, found)
 
     def _tables(
-        self, some: Sequence[Shown], names: Sequence[str], runs: int, taus: Sequence[int]
+        self, some: Sequence[ShownLists], names: Sequence[str], runs: int, taus: Sequence[int]
     ) -> dict[int, Floats]:
-        """Of some queries, by τ: measures × floors and ceilings × runs × queries."""
+        """By τ, for some queries: measures × floors and ceilings × runs × queries."""
         found = {tau: np.zeros((len(names), 2, runs, len(some))) for tau in taus}
         tables = {tau: dict(zip(names, values, strict=True)) for tau, values in found.items()}
         first = some[0].number
@@ -234,7 +228,7 @@ class ExamScorer:
             for tau, table in tables.items() if own else ():
                 for name, one in plain.items():
                     table[name][:, :, numbers] = values[_at(one, tau)]
-        for group in map(Group, of_one_shape(some)):
+        for group in map(Group, by_shape(some)):
             for tau, table in tables.items():
                 ranges = dict(group.covers(tau))
                 ranges |= {name: group.alpha(one, tau) for name, one in alphas.items()}
@@ -251,10 +245,10 @@ class ExamScorer:
 
 
 def _scored(
-    some: Sequence[Shown], measures: Sequence[Measure], top: float
+    some: Sequence[ShownLists], measures: Sequence[Measure], top: float
 ) -> Mapping[Measure, Floats | Ends]:
-    """Lists of queries scored by EXAM-Labels: from the worst to the best where grades are missing,
-    as they then are in all of these queries, else certainly."""
+    """Lists of queries scored by EXAM-Labels: ranges if grades are missing, as they then are in all
+    of these queries, else certain values."""
     known = known_grades(some)
     if some[0].query.missing:
         return score_ranges(measures, known, [top])
@@ -262,6 +256,6 @@ def _scored(
 
 
 def _at(measure: Measure, tau: int) -> Measure:
-    """A binary measure asks for labels of at least τ, unless its name says otherwise."""
+    """A binary measure with τ as its least label, unless its name sets another."""
     rel = getattr(measure, "rel", None)
     return measure(rel=float(tau)) if rel == RELEVANT else measure

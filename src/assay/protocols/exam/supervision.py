@@ -1,4 +1,4 @@
-"""Lists for the people who look after a bank: what is answered, what is not, what misleads."""
+"""Lists for maintainers of a bank: which questions are answered, unanswered, or misleading."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from assay.protocols.exam.inputs import ExamInputs
 from assay.protocols.exam.scored import ScoredRuns
 
 MOST_PASSAGES = 80
-"""Rows of a query's grid."""
+"""Most rows in a query's grid."""
 MOST_ANSWERS = 12
-"""Answers of a question that the report shows; ``answers.csv`` holds all."""
+"""Most answers to a question in the report; ``answers.csv`` has all."""
 
 ANSWER_COLUMNS = ("query", "question_id", "question", "passage", "grade", "judged", "answer")
 UNCOVERED_COLUMNS = ("query", "passage", "judged", "label", "text")
@@ -33,23 +33,23 @@ def answer_rows(found: ScoredRuns) -> Iterator[Row]:
         judged = _judgments(found, sheet.query)
         for question, answers in _answers(sheet, sheet.grades.values != NO_GRADE):
             about = (sheet.query, question.id, question.title)
-            for row, grade, said in answers:
+            for row, grade, answer in answers:
                 passage = sheet.passages[row]
-                yield (*about, passage, grade, judged.get(passage), said)
+                yield (*about, passage, grade, judged.get(passage), answer)
 
 
 def _answers(
     sheet: GradeSheet, which: Bools
 ) -> Iterator[tuple[BankQuestion, list[tuple[int, int, str]]]]:
-    """Row, grade and answer of some pairs, by question, the best grade first."""
-    said, grades = sheet.said, sheet.grades.values.tolist()
+    """Row, grade and answer of the marked pairs, by question, the best grade first."""
+    texts, grades = sheet.said, sheet.grades.values.tolist()
     by_question = zip(sheet.questions, _best_first(sheet, which), strict=True)
     for column, (question, rows) in enumerate(by_question):
-        yield question, [(row, grades[row][column], said[row][column]) for row in rows]
+        yield question, [(row, grades[row][column], texts[row][column]) for row in rows]
 
 
 def _best_first(sheet: GradeSheet, which: Bools) -> Iterator[list[int]]:
-    """For each question the rows of some pairs, the best grade first."""
+    """For each question, the rows of the marked pairs, the best grade first."""
     for grades, some in zip(sheet.grades.values.T, which.T, strict=True):
         order = np.argsort(-grades, kind="stable")
         yield order[some[order]].tolist()
@@ -61,7 +61,7 @@ def _judgments(found: ScoredRuns, query: str) -> Mapping[str, int]:
 
 
 def uncovered(found: ScoredRuns) -> list[Row]:
-    """Passages that were judged relevant and surely answer no question with a grade of τ."""
+    """Passages judged relevant that certainly answer no question with a grade of τ."""
     rows: list[Row] = []
     for query, labels in found.scorer.label_ranges():
         judgments = _judgments(found, query)
@@ -82,17 +82,16 @@ def misled(found: ScoredRuns) -> list[Row]:
         which = (sheet.grades.values >= found.settings.least) & other[:, None]
         if which.any():
             rows += [
-                (sheet.query, question.id, question.title, passage, judged[passage], grade, said)
+                (sheet.query, question.id, question.title, passage, judged[passage], grade, answer)
                 for question, answers in _answers(sheet, which)
-                for row, grade, said in answers
+                for row, grade, answer in answers
                 for passage in [sheet.passages[row]]
             ]
     return rows
 
 
 def _unknown(found: ScoredRuns) -> str:
-    """What is to be said of passages that missing grades keep from the lists of
-    :func:`uncovered` and :func:`misled`."""
+    """A note on passages that missing grades keep out of :func:`uncovered` and :func:`misled`."""
     tau, relevant, other = found.settings.least, 0, 0
     for query, labels in found.scorer.label_ranges():
         judgments = _judgments(found, query)
@@ -129,7 +128,7 @@ def supervision_parts(found: ScoredRuns) -> Iterator[Part]:
 
 
 def _fit(found: ScoredRuns) -> Part:
-    """What of the bank does not fit the judgments, query by query."""
+    """Where the bank does not fit the judgments, query by query."""
     lists = (
         ("Judged relevant, but no question is answered", UNCOVERED_COLUMNS, "text",
          uncovered(found)),
@@ -170,7 +169,7 @@ def _fit(found: ScoredRuns) -> Part:
 
 
 def _of_query(inputs: ExamInputs, sheet: GradeSheet, top: int) -> tuple[Item, ...]:
-    questions, passages, said = sheet.questions, sheet.passages, sheet.said
+    questions, passages, answers = sheet.questions, sheet.passages, sheet.said
     names = tuple(f"Q{place}" for place in range(1, len(questions) + 1))
     grades = sheet.grades.values
     order = np.argsort(-grades.max(axis=1, initial=NO_GRADE), kind="stable")
@@ -198,7 +197,7 @@ def _of_query(inputs: ExamInputs, sheet: GradeSheet, top: int) -> tuple[Item, ..
             Table(
                 f"{names[column]}: {question.title}{key}",
                 ("grade", "passage", "answer or reason"),
-                [(int(grades[row, column]), passages[row], said[row][column]) for row in rows],
+                [(int(grades[row, column]), passages[row], answers[row][column]) for row in rows],
                 texts=frozenset({"answer or reason"}),
                 most=MOST_ANSWERS,
             )

@@ -1,4 +1,4 @@
-"""Everything that an R2C2 evaluation's labels say, as scores, files and tables: steps 5 and 6."""
+"""Scores, files and tables from the labels of an R2C2 evaluation: steps 5 and 6."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ ByKey = Mapping[str, Mapping[PassageKey, int]]
 
 class DerivedGrades:
     """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
-    across all AC runs; every passage of every PR run has one. And by how much the grades of a
-    question may rise: how many nuggets cite the passage whose mark is missing and may be
-    relevant."""
+    over all AC runs, for every passage of every PR run (``known``). ``rising`` is the number of
+    nuggets that cite it, lack a mark and may be relevant: by so much grades may rise."""
 
     def __init__(self, inputs: R2c2Inputs) -> None:
         self.known = {one.id: dict.fromkeys(inputs.passages(one.id), 0) for one in inputs.questions}
@@ -56,7 +55,7 @@ def findings(
     derived: DerivedGrades,
     book: LabelBook,
 ) -> Findings:
-    """Scores, files and tables of what was found of answers and derived of it."""
+    """Scores, files and tables from judged answers and derived grades."""
     grades, rising = derived.known, derived.rising
     ranked = ranked_passages(inputs, settings, grades, rising)
     topics = {question.id: question.category for question in inputs.questions}
@@ -153,8 +152,8 @@ def _marked(file: AnswerRunFile, judged: JudgedRun) -> Iterable[bytes]:
 def ranked_passages(
     inputs: R2c2Inputs, settings: R2C2Settings, grades: ByKey, rising: ByKey
 ) -> Ranked:
-    """The PR runs as rankings of relevance units with their grades, which may rise. A unit is a
-    passage, or all with the same document and text."""
+    """The PR runs as rankings of relevance units, with grades that may rise. A unit is a passage,
+    or all passages with the same document and text."""
     rankings: dict[str, dict[str, list[str]]] = {name: {} for name in inputs.pr_runs}
     qrels: dict[str, dict[str, float]] = {}
     more: dict[str, dict[str, float]] = {}
@@ -168,8 +167,8 @@ def ranked_passages(
                 if settings.merge_identical:
                     unit = first.setdefault((passage.doc, passage.text), own)
                 units[passage.key] = unit
-                # What a run repeats counts where it stands first. The repetition keeps its rank
-                # under its own key, which has no grade: its unit's is another.
+                # A repeated unit counts at its first rank. The repetition keeps its own rank
+                # under its own key, which has no grade, as its unit has another key.
                 shown[own if unit in shown else unit] = None
             rankings[name][topic] = list(shown)
         qrels[topic] = _by_unit(grades[topic], units)

@@ -1,4 +1,4 @@
-"""What an R2C2 evaluation reads: questions, PR runs, AC runs, and the protocol's settings."""
+"""The inputs of an R2C2 evaluation: questions, PR runs, AC runs, and the protocol's settings."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ from assay.tasks.trec_rag import SUPPORT
 class R2C2Settings(CommonSettings):
     """``[settings]`` of an R2C2 evaluation.
 
-    ``ideal``: where the ideal list of a question comes from, the pooled grades of all PR runs
-    (``pooled``) or the run's own passages (``own``). ``merge_identical``: passages of several PR
-    runs with the same document and text are one relevance unit. ``g_max``: highest grade of nERR
-    and iRBU, the highest in the derived qrels where left out. ``bins`` and ``bins_closed``: of
-    ECE and MCE. ``level``, ``resamples``, ``seed``: of the bootstrap intervals over questions.
-    ``max_passage_chars``: the slides' limit on a passage's length (200), off by default.
-    ``policy``: which label counts. ``measures``: what PR runs are scored by.
+    ``ideal``: the ideal list of a question has the grades of all PR runs (``pooled``) or of the
+    run's own passages (``own``). ``merge_identical``: passages of several PR runs with the same
+    document and text are one relevance unit. ``g_max``: highest grade for nERR and iRBU; if left
+    out, the highest in the derived qrels. ``bins`` and ``bins_closed``: of ECE and MCE. ``level``,
+    ``resamples``, ``seed``: of the bootstrap intervals over questions. ``max_passage_chars``: limit
+    on a passage's length (200 in the organisers' slides), off by default. ``policy``: which label
+    counts. ``measures``: of PR runs.
+
     ``entailment``: how step 3 is asked. ``yes-no``: whether the passage entails the nugget (the
-    paper's question, of every pair). ``support``: how far it supports it, as TREC RAG and SGSS
-    ask; all but full support is bogus. ``auto``: ``support`` where a protocol beside R2C2 asks
-    that, so that what one asks the others do not ask again; else yes or no, unless support is
-    known.
-    ``relevance_check``: also have every passage judged on its own, and set that against the derived
-    grades: ``true`` by ``r2c2.relevance``, ``yes-no`` or ``0-3`` by the question that TREC RAG asks
-    under that name (relevant from 2).
+    paper's question, for every pair). ``support``: how far it supports it, as TREC RAG and SGSS
+    ask; anything but full support is bogus. ``auto``: ``support`` if another protocol of the folder
+    asks that, so that one answer serves both; else yes or no, unless support is known.
+
+    ``relevance_check``: also have every passage judged on its own, and compare that with the
+    derived grades: ``true`` by ``r2c2.relevance``, ``yes-no`` or ``0-3`` by TREC RAG's question
+    with that name (relevant from 2).
     """
 
     ideal: Literal["pooled", "own"] = "pooled"
@@ -59,12 +60,10 @@ class R2C2Settings(CommonSettings):
 
 @dataclass(frozen=True)
 class R2c2Inputs:
-    """All inputs of an evaluation, checked.
-
-    ``questions`` are those that count, ``pr_runs`` their passages; ``handed_in`` has all that the
-    files hold. ``as_support``: step 3 is asked as a question of support; ``strict``: nothing but
-    the yes-no question will do, whatever machines said of the support of a pair.
-    """
+    """All inputs of an evaluation, checked. ``questions`` are those that count, ``pr_runs`` has
+    their passages, and ``handed_in`` everything in the files. ``as_support``: step 3 is asked as a
+    question about support. ``strict``: only answers to the yes-no question count, whatever machines
+    said about the support of a pair."""
 
     questions: tuple[Question, ...]
     pr_runs: Mapping[str, PassageRun]
@@ -74,7 +73,7 @@ class R2c2Inputs:
     strict: bool = False
 
     def passages(self, question: str) -> dict[PassageKey, Passage]:
-        """The passages of a question, of all PR runs."""
+        """The passages of a question from all PR runs."""
         return {
             passage.key: passage
             for run in self.pr_runs.values()
@@ -88,7 +87,7 @@ class R2c2Inputs:
                 yield question, passage
 
     def every_answer(self) -> Iterator[tuple[str, Question, GivenAnswer | None]]:
-        """Every question of every run, with the answer; None where the run leaves it out."""
+        """Every question of every run with its answer, or None if the run leaves it out."""
         for question in self.questions:
             passages = self.passages(question.id)
             for name, file in self.ac_files.items():
@@ -101,8 +100,8 @@ class R2c2Inputs:
         return (given for _, _, given in self.every_answer() if given is not None)
 
     def content(self, run: str, question: Question) -> Content:
-        """A question as a run has it: a PR run's passages; an AC run's answer with confidence and
-        nuggets, and the passages that it cites."""
+        """A run's content for a question: the passages of a PR run; or an AC run's answer,
+        confidence and nuggets, and the passages that it cites."""
         answer = passages = None
         lines: list[str] = []
         if run in self.pr_runs:
@@ -118,7 +117,7 @@ class R2c2Inputs:
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:
     """Read and check every input; raises FormatError with the faults of *all* files."""
-    # Against questions that cannot be read nothing is checked: all would be unknown.
+    # If the questions cannot be read, ids are not checked: all would be unknown.
     questions = reading.one("questions", read_questions)
     shared, limit = SharedAnswers(), settings.max_passage_chars
     read_pr = partial(
@@ -128,7 +127,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
     ac_files: dict[str, AnswerRunFile] = {}
     read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=shared)
     for path, ac in reading.many("ac_runs", read_ac, required=True, partly=True):
-        # Scores go by a run's name alone: an answer run may not be called as one of passages is.
+        # Scores are by run name alone, so an answer run may not share a passage run's name.
         reading.add_run(ac_files, ac.run.name, ac, path, pr_runs)
         if ac.run.marked:
             reading.warnings.append(
@@ -151,7 +150,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
 
 
 def _counting(reading: Reading, questions: tuple[Question, ...]) -> tuple[Question, ...]:
-    """The questions that count: those of a file of ids, all without one."""
+    """The questions that count: those in a file of ids, or all if there is none."""
     named = reading.optional("only_questions", read_topic_list)
     if named is None:
         return questions
@@ -165,9 +164,9 @@ def _counting(reading: Reading, questions: tuple[Question, ...]) -> tuple[Questi
 
 
 def _asked_as(folder: Folder, chosen: str) -> tuple[bool, bool]:
-    """Whether step 3 is asked as a question of support, and whether nothing but the yes-no question
-    will do. ``auto`` asks of support where a protocol beside R2C2 does, unless ``[labellers]``
-    names somebody for entailment, and keeps to yes or no where the folder words that itself."""
+    """Whether step 3 is asked as a question about support, and whether only the yes-no question
+    will do. ``auto`` asks about support if another protocol of the folder does, unless
+    ``[labellers]`` names somebody for entailment, or the folder has its own prompt for that."""
     own = (f"{ENTAILMENT.template}.j2", f"{ENTAILMENT.template}.probes.j2")
     reworded = any((folder.path / "prompts" / name).exists() for name in own)
     if chosen != "auto" or reworded:

@@ -1,4 +1,4 @@
-"""The protocol ``r2c2``: what is asked about what, and how labels become scores."""
+"""The protocol ``r2c2``: the questions that are asked, and how labels become scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from assay.labellers.base import Request
 from assay.model.wording import counted
 from assay.protocols.answers.acts import act_of
-from assay.protocols.answers.helps import helps_said
+from assay.protocols.answers.helps import helps_of_verdict
 from assay.protocols.answers.judged import judge_answers
 from assay.protocols.answers.marked import Originals
 from assay.protocols.answers.requests import (
@@ -34,7 +34,7 @@ from assay.protocols.linear import LinearMeasure, Share, value_of
 from assay.protocols.places import Place
 from assay.protocols.r2c2.findings import DerivedGrades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings, load
-from assay.protocols.relevance import CHECKS, passages_asked
+from assay.protocols.relevance import CHECKS, passage_units
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, TASKS, Act
@@ -44,11 +44,11 @@ from assay.tasks.trec_rag import SUPPORT
 def linear_measures(
     inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook
 ) -> Iterator[LinearMeasure]:
-    """Accuracy, and nugget precision: of an answer, (entailed nuggets / nuggets) times the share of
-    the entailed ones that helped, where it is correct. Answers that say nothing of the question
-    are not among them: their act decides. None where questions require several answers."""
+    """Accuracy and nugget precision. The precision of an answer is (entailed nuggets / nuggets)
+    times the share of entailed nuggets that helped, if it is correct. Answers that decline are left
+    out: their act decides. There are none if questions require several answers."""
     if several(inputs.questions):
-        return  # two tasks say what is right: neither is the sum of labels of one
+        return  # two tasks decide what is right, so no measure is a sum over labels of one
     accuracy, precision = [], []
     each = 1 / max(len(inputs.questions), 1)
     runs = list(inputs.ac_files)
@@ -68,8 +68,8 @@ def linear_measures(
 
 
 def _helped(request: Request, verdict: Mapping[str, Any]) -> float:
-    nuggets, said = range(len(request.content["nuggets"])), helps_said(verdict)
-    helped = sum(helps for at, (helps, _) in said.items() if at in nuggets)
+    nuggets, helps_said = range(len(request.content["nuggets"])), helps_of_verdict(verdict)
+    helped = sum(helps for at, (helps, _) in helps_said.items() if at in nuggets)
     return helped / len(nuggets) if verdict["correct"] else 0.0
 
 
@@ -120,7 +120,7 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         if settings.relevance_check:
             task = CHECKS[settings.relevance_check]
             passages = inputs.every_passage
-            yield Step.about("relevance", task, lambda _: passages_asked(task, passages()))
+            yield Step.about("relevance", task, lambda _: passage_units(task, passages()))
         for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
             if which is ANSWER or several(inputs.questions):
                 asked = partial(_answers, inputs, which)
@@ -135,7 +135,7 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         return findings(inputs, settings, judged, grades, book)
 
     def used_at(self, place: Place) -> str:
-        """What is said of an answer as a whole stands at its run and question, a passage under its
+        """Name an answer by run and question, a nugget also by number, a passage by its
         PassageKey."""
         run, question, position = place
         if position.startswith("nugget "):

@@ -1,4 +1,4 @@
-"""What people are shown of an R2C2 evaluation: leaderboards, sections, and what is missing."""
+"""What reports of an R2C2 evaluation show: leaderboards, sections, and what is missing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.protocols.answers.cards import question_part
 from assay.protocols.answers.columns import JudgedRun
 from assay.protocols.answers.requests import several
 from assay.protocols.answers.results import PRECISION, RECALL, AnswerFindings, answer_gaps
-from assay.protocols.confidence_parts import Stated, confidence_parts
+from assay.protocols.confidence_parts import ConfidentRun, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
 from assay.protocols.definitions import glossary
 from assay.protocols.pages import best_in_words
@@ -25,7 +25,7 @@ from assay.protocols.relevance import relevance_gaps, relevance_part
 
 
 def definitions(found: AnswerFindings) -> tuple[Definition, ...]:
-    """What the measures are that are shown."""
+    """The definitions of the measures that are shown."""
     recall, precision = glossary("r2c2")
     of_answers = (*glossary("confidence"), precision)
     return (*((recall,) if several(found.questions) else ()), *of_answers, *glossary("ranking"))
@@ -38,7 +38,7 @@ def boards(
     attempted: Scores,
     scores: Scores,
 ) -> Iterator[Board]:
-    """The leaderboards of the answering runs, and of the passage runs if there are any."""
+    """The leaderboards of the answering runs and, if there are any, of the passage runs."""
     declined = [f"{run}: {n}" for run, one in found.notes.items() if (n := one.declined)]
     note = (
         "Below each run’s name is what it left out or declined, and how many labels are missing. "
@@ -107,16 +107,16 @@ def _passage_board(found: AnswerFindings, settings: R2C2Settings, scores: Scores
 
 
 def lede(found: AnswerFindings, scores: Scores) -> tuple[str, ...]:
-    """The first sentences: what there is, and who is best."""
+    """The first sentences: what was evaluated, and which runs are best."""
     runs = counted(len(found.answers), "answering run"), counted(len(found.pr_runs), "passage run")
     words = ("the highest HMR", "the highest accuracy")
     best = best_in_words(scores, ("HMR", "Accuracy"), words)
-    said = f"{runs[0]} and {runs[1]} on {counted(len(found.questions), 'question')}."
-    return (said, best) if best else (said,)
+    sentence = f"{runs[0]} and {runs[1]} on {counted(len(found.questions), 'question')}."
+    return (sentence, best) if best else (sentence,)
 
 
 def facts(found: AnswerFindings, used: UsedLabels) -> tuple[tuple[str, str], ...]:
-    """What heads the report."""
+    """The facts at the head of the report."""
     marks = sum((Counter(one.marks) for one in found.notes.values()), Counter())
     passages = sum(len(p) for run in found.pr_runs.values() for p in run.passages.values())
     people = used.count(lambda label: label.labeller.is_human).get(True, 0)
@@ -131,13 +131,13 @@ def facts(found: AnswerFindings, used: UsedLabels) -> tuple[tuple[str, str], ...
 
 
 def nothing_missing(found: AnswerFindings) -> str:
-    """What was checked where there are no :func:`gaps`."""
-    said = "Every run answers every question, and every answer and every nugget has a usable label"
-    return said + ("; every question has a relevant passage." if found.pr_runs else ".")
+    """What is said if there are no :func:`gaps`."""
+    text = "Every run answers every question, and every answer and every nugget has a usable label"
+    return text + ("; every question has a relevant passage." if found.pr_runs else ".")
 
 
 def gaps(found: AnswerFindings) -> Iterator[Gap]:
-    """What is missing, gravest first; nothing where nothing is."""
+    """What is missing, gravest first."""
     yield from answer_gaps(list(found.notes.values()), found.failed_nuggets, found.helps_open)
     yield from relevance_gaps(found.relevance)
     if n := len(found.no_relevant):
@@ -157,10 +157,10 @@ def parts(
     settings: R2C2Settings,
     used: UsedLabels,
 ) -> Iterator[Part]:
-    """The sections of the report, the runs by HMR."""
+    """The sections of the report, with the runs by HMR."""
     order = list(ranks(scores, "HMR"))
     runs = [
-        Stated(run, verdicts[run].answers, scores[run], abstention[run],
+        ConfidentRun(run, verdicts[run].answers, scores[run], abstention[run],
                found.notes[run].in_words())
         for run in order
     ]  # fmt: skip

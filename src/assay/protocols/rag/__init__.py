@@ -1,1 +1,1 @@
-"""The protocol for builders of RAG applications: their questions, answers and passages."""
+"""The protocol for builders of RAG applications: questions, answers and passages of their own."""

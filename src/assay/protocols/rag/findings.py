@@ -1,4 +1,4 @@
-"""Everything that the labels say of a RAG application's runs."""
+"""Scores, files and tables from the labels of a RAG application's runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BRIEF = ("Faithfulness", "Correct", "ClaimF1", "AnswerRelevance")
 
 
 Judged = Mapping[str, Mapping[str, JudgedRecord]]
-"""run → question → what labels say of a record, of every one that is there."""
+"""run → question → the judged record, for every record that exists."""
 
 
 def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
@@ -118,8 +118,8 @@ def _values(
     if not about.answerable:
         if judged is None:
             return {"DeclinedRightly": Range.certain(0.0)}
-        said = judged.declined
-        return {"DeclinedRightly": OPEN if said is None else Range.certain(float(said))}
+        declined = judged.declined
+        return {"DeclinedRightly": OPEN if declined is None else Range.certain(float(declined))}
     if judged is None:
         return worst(reference=bool(about.references), cites=inputs.cites, half=half)
     record = inputs.runs[run][question]
@@ -136,7 +136,7 @@ def _table(
     settings: RagSettings,
     questions: list[str],
 ) -> dict[str, dict[str, Score]]:
-    """The means over some questions, and what is a ratio of totals."""
+    """The means over some questions, and the ratios of totals."""
     table: dict[str, dict[str, Score]] = {}
     for run, by_measure in per_topic.items():
         rows: dict[str, Score] = {}
@@ -161,7 +161,7 @@ def _table(
 
 
 def _utilization(judged: Iterable[JudgedRecord]) -> Range | None:
-    """Over the references' claims; not known before all of these are."""
+    """Utilization over the references' claims; unknown until all of these are known."""
     every = [one for one in judged if one.references]
     if any(not one.split for one in every):
         return OPEN
@@ -172,8 +172,8 @@ def _utilization(judged: Iterable[JudgedRecord]) -> Range | None:
 def _rankings(
     inputs: RagInputs, every: Judged, settings: RagSettings
 ) -> tuple[Ranked | None, Mapping[str, Mapping[str, Mapping[str, Range | None]]]]:
-    """The runs' passages as rankings, with the passages of all runs as the ideal. A passage is its
-    text: one that several runs have under one id is one document."""
+    """The runs' passages as rankings, with the passages of all runs as the ideal. Passages are
+    identified by their text: the same text with the same id in several runs is one document."""
     runs = [run for run, ranked in inputs.ranked.items() if ranked]
     topics = [name for name, one in inputs.questions.items() if one.answerable]
     qrels: dict[str, dict[str, float]] = {topic: {} for topic in topics}
@@ -203,19 +203,18 @@ def _rankings(
 
 
 def _open(inputs: RagInputs, *, lacking: bool) -> Mapping[str, str]:
-    """By run, why values are open that no label could close; with ``lacking`` it may be a label,
-    too."""
+    """By run, why values are unknown that no label could settle; labels may also be ``lacking``."""
     found = {}
     for run, records in inputs.runs.items():
         passages = [one for record in records.values() for one in record.passages]
         why = [
-            said
-            for said, there in (
+            reason
+            for reason, applies in (
                 ("answers are cut", any(one.truncated for one in records.values())),
                 ("passages are cut", any(one.truncated for one in passages)),
                 ("passages have no text", any(one.text is None for one in passages)),
             )
-            if there
+            if applies
         ]
         if why:
             found[run] = ", ".join([*why, *(["labels are missing"] if lacking else [])])
@@ -225,7 +224,7 @@ def _open(inputs: RagInputs, *, lacking: bool) -> Mapping[str, str]:
 def _boards(
     table: Mapping[str, Mapping[str, Score]], settings: RagSettings, why: Mapping[str, str]
 ) -> Iterator[Board]:
-    there = dict.fromkeys(name for of in table.values() for name in of)
+    known = dict.fromkeys(name for of in table.values() for name in of)
     for title, names, note in (
         ("Answers", ANSWERS, "Refusing an answerable question or answering nothing is the worst."),
         ("Passages", (*PASSAGES, *settings.measures),
@@ -235,10 +234,12 @@ def _boards(
         ("What became of the references", (*REFERENCE_CELLS, "Utilization"),
          "The first four sum to 1."),
     ):  # fmt: skip
-        some = tuple(name for name in names if name in there)
-        if some:
-            brief = {name: name for name in _BRIEF if name in some}
-            yield Board(title, some, note, frozenset(LOWER & set(some)), brief=brief, why_open=why)
+        shown = tuple(name for name in names if name in known)
+        if shown:
+            brief = {name: name for name in _BRIEF if name in shown}
+            yield Board(
+                title, shown, note, frozenset(LOWER & set(shown)), brief=brief, why_open=why
+            )
 
 
 # -- what is said ---------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def _facts(inputs: RagInputs) -> Iterator[tuple[str, str]]:
 
 
 def _gaps(inputs: RagInputs) -> Iterator[Gap]:
-    """Records that are not there, answers of nothing, passages without text."""
+    """Missing records, empty answers, and passages without text."""
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]
         has = noun(len(absent), "question has", "questions have")
@@ -327,7 +328,7 @@ def _claim_rows(record: Record, judged: JudgedRecord) -> Iterator[dict[str, obje
 
 
 def _by_reference(judged: JudgedRecord) -> list[ClaimLabels | None]:
-    """The labels against each reference, None where its claims are not known."""
+    """The labels against each reference, None if its claims are not known."""
     waiting = iter(judged.labels())
     return [None if claims is None else next(waiting) for claims in judged.references]
 

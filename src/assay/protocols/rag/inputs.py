@@ -21,13 +21,13 @@ from assay.tasks.rag import CLAIMS
 class RagSettings(CommonSettings):
     """``[settings]`` of an evaluation under ``rag``.
 
-    ``claims``: what a claim is, what a labeller makes of a text (``rag.claims``) or each of its
-    ``sentences``; ``auto`` takes sentences where the labeller of ``rag.claims`` is embedded, which
-    writes no text. ``evidence``: a claim is found where one passage entails it (``each``), or also
-    where all passages joined do (``each-then-all``). ``partial``: partial support counts as none
-    (``no``), or by half in further measures, whose names end in ``~`` (``half``). ``citations``:
-    which of a sentence's count, the ``first`` or ``all``. ``measures``: of rankings, by the
-    passages of all runs. ``by``: a key of ``metadata`` whose values are categories.
+    ``claims``: a claim is what a labeller extracts from a text (``rag.claims``), or each of its
+    ``sentences``; ``auto`` takes sentences if the labeller of ``rag.claims`` is embedded, as that
+    writes no text. ``evidence``: a claim is found if one passage entails it (``each``), or also if
+    all passages joined do (``each-then-all``). ``partial``: partial support counts as none
+    (``no``), or as half in further measures whose names end in ``~`` (``half``). ``citations``: the
+    ``first`` or ``all`` citations of a sentence count. ``measures``: of rankings, by the passages
+    of all runs. ``by``: a key of ``metadata`` whose values are categories.
     """
 
     claims: Literal["auto", "rag.claims", "sentences"] = "auto"
@@ -47,7 +47,7 @@ class RagInputs:
     splits: bool
 
     def records(self) -> Iterator[Record]:
-        """Every record, question by question, so that what is alike is asked one after another."""
+        """Every record, question by question, so that similar ones are asked about together."""
         for question in self.questions:
             for run in self.runs.values():
                 if question in run:
@@ -55,17 +55,17 @@ class RagInputs:
 
     @property
     def cites(self) -> bool:
-        """Whether any answer cites anything."""
+        """Whether any answer has a citation."""
         return any(s.citations for one in self.records() for s in one.sentences)
 
     @property
     def ranked(self) -> dict[str, bool]:
-        """Of each run whether its passages are in an order that means something."""
+        """For each run, whether the order of its passages means anything."""
         return {run: all(one.ranked for one in of.values()) for run, of in self.runs.items()}
 
 
 def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
-    """Read everything; all faults of all files are raised together."""
+    """Read everything; the faults of all files are raised together."""
     asked = reading.optional("questions", read_asked)
     texts = reading.texts("passages", read_passages)
     paths: dict[str, Path] = {}
@@ -111,7 +111,7 @@ def splits(folder: Folder, settings: RagSettings) -> bool:
 
 
 def _with_texts(record: Record, texts: Mapping[str, str]) -> Record:
-    """The record with the texts of passages that it names by id alone."""
+    """The record with the texts of passages that it names only by id."""
     if not texts or all(one.text is not None for one in record.passages):
         return record
     passages = tuple(
@@ -125,7 +125,7 @@ def _check_known(
     questions: Mapping[str, AskedQuestion], records: Sequence[Record], paths: Mapping[str, Path],
     reading: Reading,
 ) -> None:  # fmt: skip
-    """Every answer is to a question of the file of questions."""
+    """Check that every answer is to a question in the file of questions."""
     unknown = [one for one in records if one.id not in questions]
     if len(unknown) == len(records) > 1:
         first = records[0]
@@ -147,7 +147,7 @@ def _as_asked(
     questions: Mapping[str, AskedQuestion], records: Sequence[Record], paths: Mapping[str, Path],
     reading: Reading,
 ) -> list[Record]:  # fmt: skip
-    """The records with the questions of the file, which are judged; told where they had others."""
+    """The records with the questions from the file; with a warning if theirs differ."""
     texts = {name: one.question for name, one in questions.items()}
     others: dict[str, list[str]] = {}
     for one in records:
@@ -163,10 +163,10 @@ def _as_asked(
 
 
 def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> None:
-    """One id is one question: text, references and whether it can be answered."""
+    """Check that an id always has the same question: text, references and answerability."""
     before = _about(first)
-    for what, said in _about(record).items():
-        if said != before[what]:
+    for what, value in _about(record).items():
+        if value != before[what]:
             reading.add_fault(
                 path,
                 f"Its {what} differs from that in {first.file}:{first.line}.",

@@ -1,4 +1,4 @@
-"""What is asked of a record, and what the labels say of it."""
+"""What is asked about a record, and its verdict from the labels."""
 
 from __future__ import annotations
 
@@ -30,11 +30,15 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class JudgedRecord:
-    """What the labels say of a record. ``declined`` None is open; ``claims`` None could not be
-    split yet, and where there is none at all the answer says nothing, as one that declines. ``e``
-    and ``grades`` have a column a passage; ``e``, ``r`` and ``u`` are worths of support (1, .5, 0,
-    NaN), ``r`` and ``u`` for each reference (None: not split yet), ``c`` is whether any reference
-    entails a claim. ``cited`` is what each citation of each sentence is worth."""
+    """What the labels say about a record.
+
+    ``declined`` is None if unknown. ``claims`` is None if they are not split yet; an answer without
+    claims says nothing, like one that declines. ``e``, ``r`` and ``u`` are values of support (1,
+    .5, 0, NaN): ``e`` is claims × passages, ``r`` the claims of each reference × passages, ``u``
+    the claims of each reference in the answer. ``references`` has None for those not split yet.
+    ``c`` is whether any reference entails each claim, ``grades`` has a value per passage, and
+    ``cited`` the value of each citation of each sentence.
+    """
 
     declined: bool | None
     claims: tuple[str, ...] | None
@@ -55,7 +59,7 @@ class JudgedRecord:
 
     @cached_property
     def relevant(self) -> Floats:
-        """Of each passage whether it entails a claim of a reference."""
+        """For each passage, whether it entails a claim of a reference."""
         columns = [entailed(table).T for table in self.r if len(table)]
         count = len(self.grades)
         if not self.split:
@@ -63,8 +67,8 @@ class JudgedRecord:
         return any_yes(np.hstack(columns)) if columns else np.zeros(count)
 
     def labels(self, *, silent: bool = False) -> list[ClaimLabels]:
-        """The labels of claims against each reference whose claims are known; ``silent`` as if the
-        answer said nothing."""
+        """The labels of claims against each reference whose claims are known; if ``silent``, as
+        though the answer said nothing."""
         none = np.zeros((0, len(self.grades)))
         e, c = (none, np.zeros(0)) if silent else (entailed(self.e), self.c)
         return [
@@ -75,19 +79,19 @@ class JudgedRecord:
         ]  # fmt: skip
 
     def best(self, *, silent: bool = False) -> ClaimLabels | None:
-        """Those against the reference of which the answer says most."""
+        """The labels against the reference of which the answer says most."""
         found = self.labels(silent=silent)
         return max(found, key=lambda one: share(one.u), default=None)
 
 
 def entailed(worth: Floats) -> Floats:
-    """Whether there is entailment: full support alone is."""
+    """Whether there is entailment, which only full support is."""
     return np.where(np.isnan(worth), NAN, (worth == 1.0).astype(np.float64))
 
 
 class RecordWalk(Walk):
-    """Goes through records. ``assume``: what is not labelled yet is taken as an answer, and its
-    sentences as claims, to say what would be asked."""
+    """Looks up the labels of records. ``assume``: texts without labels are taken as answers and
+    their sentences as claims, to estimate what would be asked."""
 
     def __init__(
         self, inputs: RagInputs, settings: RagSettings, book: LabelBook, *, assume: bool = False
@@ -96,19 +100,19 @@ class RecordWalk(Walk):
         self.inputs, self.settings, self.assume = inputs, settings, assume
 
     def requests(self, task: AnyTask) -> Iterator[Request]:
-        """What is looked up under a task."""
+        """Everything looked up under a task."""
         for record in self.inputs.records():
             self.judged(record)
             yield from self.take(task)
 
     def judged(self, record: Record) -> JudgedRecord:
-        """All that is said of a record."""
+        """The verdict on a record."""
         question = self.inputs.questions[record.id]
         use = question.answerable
         declined = self._declined(record)
         says = use and bool(record.answer) and declined is not True and not record.truncated
         if declined is None and not self.assume:
-            says = False  # its claims are not asked before that is known
+            says = False  # its claims are only asked about once this is known
         claims: tuple[str, ...] | None = ()
         if record.answer and use and declined is not True:
             claims = self._claims(record, record.answer, "answer") if says else None
@@ -175,8 +179,8 @@ class RecordWalk(Walk):
         return _distinct(verdict["claims"])
 
     def _support(self, record: Record, passage: Retrieved, claim: str, position: str) -> float:
-        """What a passage's support of a claim is worth. Of a passage that is cut only full support
-        is known: what is not seen may say the rest."""
+        """The value of a passage's support for a claim. If the passage is cut off, only full
+        support is certain, as the rest of its text may support more."""
         if passage.text is None:
             return NAN
         unit = SupportUnit(passage=passage.text, sentence=claim)
@@ -191,8 +195,8 @@ class RecordWalk(Walk):
         return np.array(rows, dtype=np.float64).reshape(len(claims), len(record.passages))
 
     def _row(self, record: Record, claim: str, position: str) -> list[float]:
-        """A claim against every passage; with ``each-then-all`` one that none entails against all
-        of them joined, which then stands for each."""
+        """A claim against every passage. With ``each-then-all``, a claim that no passage entails is
+        judged against all of them joined, and the result counts for each."""
         row = [
             self._support(record, passage, claim, f"{position} passage {n}")
             for n, passage in enumerate(record.passages, 1)
@@ -231,7 +235,7 @@ class RecordWalk(Walk):
         return NAN if verdict is None else float(verdict["correct"])
 
     def _cited(self, record: Record) -> Iterator[tuple[float | None, ...]]:
-        """What each citation is worth: one of a passage that is not there nothing."""
+        """The value of each citation; 0 for citations of passages that do not exist."""
         for n, sentence in enumerate(record.sentences, 1):
             worth: list[float | None] = []
             for m, at in enumerate(sentence.citations, 1):

@@ -1,4 +1,4 @@
-"""The protocol ``rag``: what is asked of an application's answers, and how labels become scores."""
+"""The protocol ``rag``: what is asked about answers, and how labels become scores."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from assay.tasks.trec_rag import RELEVANCE, SUPPORT
 def linear_measures(
     inputs: RagInputs, settings: RagSettings, book: LabelBook
 ) -> Iterator[LinearMeasure]:
-    """Correct, ContextPrecision and ContextRelevance, over the questions that each is a mean of.
-    (Whether *any* passage entails a claim is no sum.)"""
+    """Correct, ContextPrecision and ContextRelevance, over the questions of which each is a mean.
+    (Whether *any* passage entails a claim is not a sum.)"""
     answerable = {name for name, one in inputs.questions.items() if one.answerable}
     with_reference = {name for name in answerable if inputs.questions[name].references}
     correct: list[Share] = []
@@ -63,7 +63,7 @@ _ASSUMED = "Until texts are split into claims, their sentences are counted, as f
 
 
 class Rag(Protocol[RagSettings, RagInputs]):
-    """Answers of a RAG application with the passages that it had. Definitions: docs/rag.md."""
+    """Answers of a RAG application with the passages it used. Definitions: docs/rag.md."""
 
     name = "rag"
     title = "RAG · answers, passages, references"
@@ -89,10 +89,10 @@ class Rag(Protocol[RagSettings, RagInputs]):
     def contents(self, inputs: RagInputs, run: str) -> Mapping[str, Content]:
         found = {}
         for name, question in inputs.questions.items():
-            said = Content(question.question, sorted(question.references), question.answerable)
+            content = Content(question.question, sorted(question.references), question.answerable)
             if record := inputs.runs.get(run, {}).get(name):
-                said = replace(
-                    said,
+                content = replace(
+                    content,
                     answer=[
                         record.answer,
                         [list(one) for one in record.sentences],
@@ -102,7 +102,7 @@ class Rag(Protocol[RagSettings, RagInputs]):
                     session=record.session,
                     lines=[cited(text, (n + 1 for n in of)) for text, of in record.sentences],
                 )
-            found[name] = said
+            found[name] = content
         return found
 
     def steps(self, inputs: RagInputs, settings: RagSettings) -> Iterator[Step]:
@@ -118,7 +118,7 @@ class Rag(Protocol[RagSettings, RagInputs]):
         yield Step("refusals", DIALOGUE_ACT, partial(_requests, inputs, settings, DIALOGUE_ACT))
         if inputs.splits:
             yield step("claims", CLAIMS, waits=True, before=DIALOGUE_ACT)
-        # What no passage entails may be asked against all of them, once that is known.
+        # Claims that no single passage entails are then judged against all passages joined.
         joined = settings.evidence == "each-then-all"
         yield replace(step("support", SUPPORT, waits=True), repeats=joined)
         yield step("relevance", RELEVANCE)

@@ -1,4 +1,4 @@
-"""From what the labels say of a record to its scores, each from floor to ceiling."""
+"""From the labels of a record to its scores, each from floor to ceiling."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.model.records import Record
 from assay.protocols.rag.judged import JudgedRecord, entailed
 
 RELEVANT = 2
-"""The least grade of a passage that is relevant; of a claim, 1."""
+"""The lowest relevant grade of a passage; for claims it is 1."""
 
 RETRIEVAL = ("ContextPrecision", "ContextRelevance", "ContextAP")
 WITH_REFERENCE = (
@@ -39,12 +39,12 @@ Values = dict[str, Range]
 
 
 def open_range(measure: str) -> Range:
-    """A measure of which nothing is known, the worst end first."""
+    """The range of a measure about which nothing is known, the worst end first."""
     return Range(1.0, 0.0) if measure in LOWER else OPEN
 
 
 def worst(*, reference: bool, cites: bool, half: bool) -> Values:
-    """The scores of a record that is not there, on a question that can be answered."""
+    """The scores of a missing record, for a question that can be answered."""
     names = ["Faithfulness", "AnswerRelevance", *RETRIEVAL]
     if reference:
         names += WITH_REFERENCE
@@ -59,9 +59,9 @@ def worst(*, reference: bool, cites: bool, half: bool) -> Values:
 def scores(
     record: Record, judged: JudgedRecord, *, cites: bool, half: bool, citations: Citations
 ) -> Values:
-    """The scores of a record on a question that can be answered. A refusal, or an answer without
-    claims, is the worst that could be handed in; the retriever's measures stand. Where it is open
-    whether it declines, the wider of both."""
+    """The scores of a record, for a question that can be answered. A refusal, or an answer without
+    claims, counts as the worst possible answer, but the retriever's measures stand. If it is
+    unknown whether the answer declines, ranges include both cases."""
     branches = []
     silent = judged.claims == ()
     if not silent:
@@ -70,10 +70,10 @@ def scores(
             answered |= _citations(record, judged, citations)
         branches.append({"DeclinedWrongly": _ZERO, **answered})
     if silent or judged.declined is None:
-        said = worst(reference=bool(judged.references), cites=cites, half=half)
+        silent_scores = worst(reference=bool(judged.references), cites=cites, half=half)
         if record.answer and judged.declined is False:
-            said["DeclinedWrongly"] = _ZERO
-        branches.append({**said, **_of_references(judged, half=half, silent=True)})
+            silent_scores["DeclinedWrongly"] = _ZERO
+        branches.append({**silent_scores, **_of_references(judged, half=half, silent=True)})
     found = branches[0] if len(branches) == 1 else _wider(*branches)
     return {**found, **_retrieved(judged)}
 
@@ -113,8 +113,8 @@ def _answered(record: Record, judged: JudgedRecord, *, half: bool) -> Values:
 
 
 def _of_references(judged: JudgedRecord, *, half: bool, silent: bool = False) -> Values:
-    """What became of the reference's claims. References are alternatives: recall has the greatest
-    floor and the greatest ceiling of any, the other measures are of the one that is best."""
+    """What became of the references' claims. References are alternatives: recall has the largest
+    floor and the largest ceiling of any, the other measures are those of the best one."""
     if not judged.references:
         return {}
     names = ("ClaimRecall", "ContextRecall", "ContextPrecision(claims)", *REFERENCE_CELLS)
@@ -137,7 +137,7 @@ def _of_references(judged: JudgedRecord, *, half: bool, silent: bool = False) ->
 
 
 def _half(worth: Floats) -> Range:
-    """The mean of the best support of each claim, partial support being a half."""
+    """The mean over claims of the best support, with partial support as a half."""
     if not worth.size:  # no claim, or no passage
         return _ZERO
     low, high = np.nan_to_num(worth), np.nan_to_num(worth, nan=1.0)
@@ -173,8 +173,9 @@ def _citations(record: Record, judged: JudgedRecord, which: Citations) -> Values
 
 
 def decline_precision(open_or_declined: Iterable[tuple[bool | None, bool]]) -> Range | None:
-    """Of the answers that decline, the share on questions that cannot be answered. Pairs of whether
-    it declines (None: open) and whether the question can be answered. None where none declines."""
+    """The share of answers that decline whose questions cannot be answered; None if none declines.
+    Each pair says whether an answer declines (None if unknown) and whether its question can be
+    answered."""
     low = high = low_of = high_of = 0
     for declined, answerable in open_or_declined:
         if declined is None:

@@ -1,4 +1,4 @@
-"""What the report of a RAG application shows beside its leaderboards."""
+"""What reports of a RAG application show beside the leaderboards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.protocols.rag.judged import JudgedRecord
 
 
 def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, JudgedRecord]]) -> Iterator[Part]:
-    """Each question with what is said of the claims of its answers."""
+    """Each question, with what is said about the claims of its answers."""
 
     def items(question: str) -> Iterator[Item]:
         if references := inputs.questions[question].references:
@@ -44,9 +44,9 @@ def _marked(record: Record, judged: JudgedRecord) -> Marked:
         mark = support_mark(row, nothing="none")
         cell = None if labels is None else cell_of_answer_claim(labels, n)
         marked.append(MarkedSentence(f"{claim} ({cell})" if cell else claim, mark, cited))
-    said = {True: "declined", None: "unknown whether it declines"}.get(judged.declined, "")
+    remark = {True: "declined", None: "unknown whether it declines"}.get(judged.declined, "")
     if not record.answer:
-        said = f"no answer: {record.error}" if record.error else "no answer"
+        remark = f"no answer: {record.error}" if record.error else "no answer"
     elif not marked:
         marked.append(MarkedSentence(record.answer, "uncited"))
-    return Marked(record.run, tuple(marked), note=shortened(said, 300))
+    return Marked(record.run, tuple(marked), note=shortened(remark, 300))

@@ -1,4 +1,4 @@
-"""SGSS's own files of ``out/``."""
+"""SGSS's own files in ``out/``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE_COLUMNS = ("query", "run", "line", "kind", "x", "text", "floor", "ceiling")
 def own_files(
     scored: Mapping[str, Mapping[str, ScoredSummary]], compared: Compared, settings: SgssSettings
 ) -> dict[str, FileData]:
-    """Name under ``out/`` → data. A value that hangs on a missing label is empty."""
+    """Name under ``out/`` → data. A value that depends on a missing label is empty."""
     files: dict[str, FileData] = {
         "summaries.csv": csv_bytes(SUMMARY_COLUMNS, _summaries(scored)),
         "lines.csv": lambda: csv_lines(LINE_COLUMNS, _lines(scored)),

@@ -1,4 +1,4 @@
-"""What an SGSS evaluation reads, and its settings."""
+"""The inputs of an SGSS evaluation, and its settings."""
 
 from __future__ import annotations
 
@@ -39,18 +39,17 @@ Also = Literal[
 class SgssSettings(CommonSettings):
     """``[settings]`` of an SGSS evaluation.
 
-    ``weights``: a table of ``OS OF OR HR SRel SF Comp``, or a file that ``assay sgss weights``
-    wrote. ``mapping``: what the three points are worth. ``uncited``: the faithfulness of a text
-    that cites nothing; ``without_sections``: OR where there are no sections to represent.
-    ``l_max``: lines that are read at most; or ``minutes`` of reading at ``chars_per_minute``.
-    ``apd``: abandonment for XUX_G, ``uniform``, ``geometric`` with probability ``p``, or
-    ``observed`` ([inputs] abandonment). ``degrade``: versions to make and evaluate. ``also``:
-    labels that no score needs, or criteria of weight 0, which are not asked about otherwise.
-    ``average``: people's labels on a unit are averaged, but where somebody settled it.
-    ``silent``: a query without a summary by a run counts as the worst summary (``zero``; less where
-    weights are negative), or is ``left-out`` of its means. ``test_share``: of queries, where the
-    preferences do not say which part they belong to. ``ridge`` and ``folds``: of the regression and
-    its model selection.
+    ``weights``: a table of ``OS OF OR HR SRel SF Comp``, or a file written by ``assay sgss
+    weights``. ``mapping``: the values of the three points. ``uncited``: the faithfulness of a text
+    without citations. ``without_sections``: OR if there are no sections to represent. ``l_max``:
+    most lines that are read; or ``minutes`` of reading at ``chars_per_minute``. ``apd``:
+    abandonment for XUX_G, ``uniform``, ``geometric`` with probability ``p``, or ``observed``
+    ([inputs] abandonment). ``degrade``: degraded versions to make and evaluate. ``also``: labels
+    that no score needs, or criteria of weight 0, which are otherwise not asked about. ``average``:
+    people's labels on a unit are averaged, unless somebody settled it. ``silent``: a query without
+    a summary by a run counts as the worst summary (``zero``; less if weights are negative), or is
+    ``left-out`` of its means. ``test_share``: share of test queries, if the preferences do not name
+    their part. ``ridge`` and ``folds``: of the regression and its model selection.
     """
 
     weights: dict[str, float] | str = Field(default_factory=dict)
@@ -90,9 +89,9 @@ class SgssSettings(CommonSettings):
 
 @dataclass(frozen=True)
 class SgssInputs:
-    """All inputs, checked. ``summaries[query][run]`` holds degraded versions after their
-    originals, all without repeats; ``most`` is L_max, None for no limit. ``unasked`` are the
-    criteria that no label is asked for, as their weight is 0."""
+    """All inputs, checked. ``summaries[query][run]`` has degraded versions after their originals,
+    all without repeated statements. ``most`` is L_max, None for no limit. ``unasked`` are the
+    criteria of weight 0, about which nobody is asked."""
 
     summaries: Mapping[str, Mapping[str, Summary]]
     weights: Weights
@@ -103,18 +102,18 @@ class SgssInputs:
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """All runs, in the order of the files, degraded versions after their originals."""
+        """All runs in the order of the files, with degraded versions after their originals."""
         return tuple(dict.fromkeys(chain.from_iterable(self.summaries.values())))
 
     @property
     def handed_in(self) -> frozenset[str]:
-        """The runs that are no degraded versions."""
+        """The runs that are not degraded versions."""
         every = (one for by_run in self.summaries.values() for one in by_run.values())
         return frozenset(one.run for one in every if one.degraded is None)
 
     @cached_property
     def comparable(self) -> bool:
-        """Whether there are two summarisers, so that Comp says something."""
+        """Whether there are two summarisers, so that Comp is defined."""
         return len(self.handed_in) > 1
 
     def originals(self, query: str) -> list[Summary]:
@@ -123,7 +122,7 @@ class SgssInputs:
 
 
 def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs:
-    """Read everything; all faults of all files are raised together."""
+    """Read everything; the faults of all files are raised together."""
     found: dict[str, dict[str, Summary]] = {}
     texts: dict[str, str] = {}
     for path, summaries in reading.many("summaries", read_summaries, required=True):
@@ -144,13 +143,13 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
     if "preferences" in folder.config.inputs:
         path = folder.input_files("preferences")[0]
         runs = {run for by_run in found.values() for run in by_run}
-        # Where summaries cannot be read, none would be there.
-        for said in () if reading.faults else preferences:
-            for side in (said.left, said.right):
-                if side not in runs or said.query not in found:
+        # If summaries cannot be read, preferences are not checked: all would be missing.
+        for preference in () if reading.faults else preferences:
+            for side in (preference.left, preference.right):
+                if side not in runs or preference.query not in found:
                     reading.add_fault(
                         path, f"There is no summary of this query by '{side}'.",
-                        "Use the queries and summarisers of the summaries.", topic=said.query,
+                        "Use the queries and summarisers of the summaries.", topic=preference.query,
                     )  # fmt: skip
     counts = reading.optional("abandonment", read_abandonment) or ()
     reading.done()
@@ -171,15 +170,14 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
 
 
 def _unasked(weights: Weights, settings: SgssSettings) -> frozenset[str]:
-    """Criteria of weight 0. SRel is asked all the same where a version loses its first section, as
-    it tells whether anything was lost (section 4.1)."""
+    """Criteria of weight 0. SRel is still asked about if a version loses its first section, as it
+    tells whether anything was lost (section 4.1)."""
     wanted = {*settings.also, *(["SRel"] if "NoSection1" in settings.degrade else [])}
     return frozenset(one for one in CRITERIA if getattr(weights, one) == 0 and one not in wanted)
 
 
 def _most(settings: SgssSettings, lengths: list[int]) -> int | None:
-    """L_max: as given, or what is read in some minutes at the mean length of a line (section
-    3.1)."""
+    """L_max: as set, or the number of mean-length lines read in some minutes (section 3.1)."""
     if settings.l_max is not None:
         return settings.l_max
     if settings.minutes is None:
@@ -189,7 +187,7 @@ def _most(settings: SgssSettings, lengths: list[int]) -> int | None:
 
 
 def weights_of(folder: Folder, settings: SgssSettings) -> Weights:
-    """The weights of the settings. Raises SettingsError where their file cannot be read."""
+    """The weights in the settings. Raises SettingsError if their file cannot be read."""
     given = settings.weights
     if isinstance(given, dict):
         return Weights(**given)
@@ -214,8 +212,8 @@ def distribution(inputs: SgssInputs, settings: SgssSettings, lines: int) -> list
 
 
 def is_test(one: Preference, settings: SgssSettings) -> bool:
-    """Whether a pair belongs to the test part: as the file says, else by a hash of the query (all
-    pairs of a query fall to the same side)."""
+    """Whether a pair is in the test part: as the file says, else by a hash of the query, so that
+    all pairs of a query are in the same part."""
     if one.test is not None:
         return one.test
     digest = hashlib.sha256(f"{settings.seed} {one.query}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Which labels a summary needs, and the numbers that they are."""
+"""Which labels a summary needs, and their values as numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_TASK = {
     SUFFICIENCY.name: "OS", REPRESENTATIVENESS.name: "OR", HEADING.name: "HR",
     STATEMENT.name: "SRel",
 }  # fmt: skip
-"""The criterion of each task that has one alone."""
+"""The criterion of each task that has only one."""
 
 SUPPORTED = {"full": "perfectly", "partial": "partially", "none": "no"}
 
@@ -46,8 +46,8 @@ def tasks(settings: SgssSettings) -> tuple[AnyTask, ...]:
 
 
 class AskedPart(NamedTuple):
-    """Something that is asked of a summary: the ``criterion`` that it tells (of Comp with what is
-    covered), and where it stands, ``section`` and ``statement`` from 1, 0 for the overview."""
+    """A question about a summary: its ``criterion`` (for Comp, what is covered), and its place,
+    with ``section`` and ``statement`` from 1, or 0 for the overview."""
 
     criterion: str
     content: UnitContent
@@ -62,19 +62,19 @@ class AskedPart(NamedTuple):
 
 
 def _faithfulness(summary: Summary, one: CitedText) -> UnitContent:
-    """The cited documents, taken together, and the text that cites them."""
+    """The cited documents taken together, and the text that cites them."""
     return {"passage": summary.cited_text(one.citations), "sentence": one.text}
 
 
 def left_and_right(query: str, one: Summary, other: Summary) -> tuple[Summary, Summary]:
-    """Which of two summaries stands left where a preference is asked in one order, or first: that
-    is settled by their texts, evenly."""
+    """Which of two summaries is on the left in the order of a preference that is asked first. It
+    depends on their texts alone, and is balanced."""
     first, second = sorted((one, other), key=lambda s: unit_hash(query, {"text": s.text}))
     return first, second
 
 
 def compared_in(inputs: SgssInputs) -> Iterator[tuple[str, Summary, Summary]]:
-    """Every two summaries of a query that were handed in, in the order that is asked first."""
+    """Every pair of summaries of a query that were handed in, in the order that is asked first."""
     for query in inputs.summaries:
         for one, other in combinations(inputs.originals(query), 2):
             yield query, *left_and_right(query, one, other)
@@ -87,7 +87,7 @@ def preference(left: Summary, right: Summary) -> UnitContent:
 
 @dataclass(frozen=True, slots=True)
 class PooledSection:
-    """A section of the pool (eq. 9), by a summary that it comes from and its place there."""
+    """A section of the pool (eq. 9), with a summary that has it and its index there."""
 
     run: str
     place: int
@@ -95,9 +95,8 @@ class PooledSection:
 
 
 def pool(inputs: SgssInputs, query: str) -> list[PooledSection]:
-    """The set of the sections of the summaries of a query that were handed in: what several say
-    is in it once. None where the evaluation has one summariser, so that there is nothing to
-    compare."""
+    """The distinct sections of a query's summaries that were handed in. Empty if the evaluation has
+    one summariser, so that there is nothing to compare."""
     if not inputs.comparable:
         return []
     found: dict[str, PooledSection] = {}
@@ -110,8 +109,8 @@ def pool(inputs: SgssInputs, query: str) -> list[PooledSection]:
 def covers(
     inputs: SgssInputs, summary: Summary, pooled: Iterable[PooledSection]
 ) -> Iterator[tuple[PooledSection, UnitContent | None]]:
-    """What is asked to know how relevant the summary is to each pooled section; None where the
-    section is its own, which is perfectly relevant to it."""
+    """Each pooled section with the question how relevant the summary is to it, or None for the
+    summary's own sections, to which it is perfectly relevant."""
     original = original_of(inputs, summary)
     own = [section.content for section in original.sections]
     for one in pooled:
@@ -120,20 +119,20 @@ def covers(
         if content in own and not lost:
             yield one, None
         else:
-            # A degraded version inherits what was said of its original, but for what it lost.
+            # A degraded version inherits its original's labels, except for the lost section.
             shown = summary if lost else original
             yield one, {"section": one.section.text, "summary": shown.text}
 
 
 def original_of(inputs: SgssInputs, summary: Summary) -> Summary:
-    """The summary that a degraded version was made from; itself for others."""
+    """The summary from which a degraded version was made; any other summary itself."""
     if summary.original is None:
         return summary
     return inputs.summaries[summary.query][summary.original]
 
 
 def asked(inputs: SgssInputs, task: AnyTask) -> Asked:
-    """Everything that is asked under a task (equal things are asked once), with its place."""
+    """Everything that is asked under a task, with its place. (Equal units are asked once.)"""
     if task is PREFERENCE:
         for query, one, other in compared_in(inputs):
             yield preference(one, other), Place("", query, "preference")
@@ -149,14 +148,14 @@ def asked(inputs: SgssInputs, task: AnyTask) -> Asked:
 def asked_of(
     inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: Iterable[PooledSection] = ()
 ) -> Iterator[AskedPart]:
-    """What is asked of a summary under a task."""
+    """What is asked about a summary under a task."""
     original, overview = original_of(inputs, summary), summary.overview
     if OF_TASK.get(task.name) in inputs.unasked:
         return
     if task is SUFFICIENCY:
         yield AskedPart("OS", {"query": summary.query_text, "overview": overview.text})
     elif task is REPRESENTATIVENESS and original.sections:
-        # Of a degraded version its original's sections: the label is inherited.
+        # A degraded version inherits the label of its original, whose sections are asked about.
         sections = [section.text for section in original.sections]
         yield AskedPart("OR", {"sections": sections, "overview": overview.text})
     elif task is COMPREHENSIVENESS:
@@ -187,9 +186,9 @@ def asked_of(
 
 @dataclass(frozen=True, slots=True)
 class JudgedSummary:
-    """A summary with its labels as numbers. ``grades`` are g(S, sec*) over the pool, empty where
-    the summary has no sections, None where the evaluation has one summariser alone;
-    ``comprehensive`` is the absolute label where it was asked for."""
+    """A summary with its labels as numbers. ``grades`` are g(S, sec*) over the pool: empty if the
+    summary has no sections, None if the evaluation has one summariser. ``comprehensive`` is the
+    absolute label if it was asked for."""
 
     summary: Summary
     labels: SummaryLabels[Value]
@@ -198,9 +197,9 @@ class JudgedSummary:
 
 
 def verdict_number(settings: SgssSettings, task: str, verdict: Mapping[str, Any]) -> float:
-    """What a verdict is worth under the settings."""
-    said = SUPPORTED[verdict["support"]] if task == SUPPORT.name else verdict["label"]
-    return settings.mapping[said]
+    """The value of a verdict under the settings."""
+    point = SUPPORTED[verdict["support"]] if task == SUPPORT.name else verdict["label"]
+    return settings.mapping[point]
 
 
 def judge_all(
@@ -226,8 +225,8 @@ def judged(
     pooled: list[PooledSection],
     value: Callable[[AnyTask], Value],
 ) -> JudgedSummary:
-    """The labels of one summary; ``value`` gives the number of the next that :func:`asked` has of
-    a task. What is not asked about is not known."""
+    """The labels of one summary. ``value`` gives the number of the next label of a task, in the
+    order of :func:`asked`. Criteria that are not asked about are unknown."""
     point = settings.mapping
 
     def of(criterion: str, task: AnyTask) -> Value:
@@ -267,7 +266,7 @@ def judged(
 def _numbers(
     inputs: SgssInputs, settings: SgssSettings, book: LabelBook, task: AnyTask
 ) -> Iterator[Value]:
-    """The labels of a task as numbers, in the order in which they are asked for."""
+    """The labels of a task as numbers, in the order in which they are asked."""
 
     def number(verdict: Mapping[str, Any]) -> float:
         return verdict_number(settings, task.name, verdict)
@@ -282,9 +281,9 @@ def _average(
     book: LabelBook, task: AnyTask, one: tuple[UnitContent, Place],
     number: Callable[[Mapping[str, Any]], float],
 ) -> Value:  # fmt: skip
-    """The mean of what people who count said of a unit, else what the machine did."""
-    said = [number(verdict) for _, verdict in book.of_each_person(task, [one])]
-    if said:
-        return sum(said) / len(said)
+    """The mean of the labels of the people who count on a unit, else the machine's label."""
+    numbers = [number(verdict) for _, verdict in book.of_each_person(task, [one])]
+    if numbers:
+        return sum(numbers) / len(numbers)
     verdict = book.verdict(task, *one)
     return None if verdict is None else number(verdict)

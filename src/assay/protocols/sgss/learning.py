@@ -1,9 +1,8 @@
-"""Weights learned from preferences, and whether they are worth it.
+"""Weights learned from preferences, and whether they are better than the defaults.
 
-What is chosen on some pairs looks better on these than it is. So whatever is chosen (the weights,
-which criteria) is chosen anew in each fold of a cross-validation by query, from the other folds
-alone, and stands there beside what needs no choice: the weights of the settings' defaults, and each
-criterion alone.
+A choice made on some pairs looks better on these than it is. So every choice (the weights, which
+criteria) is made anew in each fold of a cross-validation by query, from the other folds alone. It
+is compared there with what needs no choice: the default weights, and each criterion alone.
 
 Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14; Varma & Simon, Bias in error
 estimation when using cross-validation for model selection, BMC Bioinformatics 7 (2006).
@@ -43,7 +42,7 @@ LEARNED = (ALL, SELECTED)
 
 @dataclass(frozen=True, slots=True)
 class SelectionStep:
-    """A model of the selection: its criteria, and its MAR in cross-validation."""
+    """A model in the selection: its criteria, and its MAR in cross-validation."""
 
     criteria: tuple[str, ...]
     mar: float
@@ -51,10 +50,10 @@ class SelectionStep:
 
 @dataclass(frozen=True, slots=True)
 class ModelRates:
-    """How a way to weigh agrees with preferences. ``mar`` is its MAR on the training pairs, each of
-    a query that took no part in any choice, with its interval over queries;
-    ``against_default`` the interval of its difference from the default weights; None where there
-    is but one query. ``test_mar`` is that on the test pairs, None without any."""
+    """How a way of weighting agrees with preferences. ``mar`` is its MAR on the training pairs,
+    each from a query that had no part in any choice, with the interval over queries.
+    ``against_default`` is the interval of its difference from the default weights. All are None if
+    there is only one query. ``test_mar`` is the MAR on the test pairs, None without any."""
 
     model: str
     mar: float | None
@@ -66,10 +65,10 @@ class ModelRates:
 
 @dataclass(frozen=True)
 class Learned:
-    """Weights from preferences. ``steps`` are the models that were looked at, ``left_out`` the
-    training pairs with a missing label or summary, ``mar_train`` the MAR on the training pairs,
-    ``assumed`` how many of these are an original and its degraded version, ``compared`` how the
-    ways to weigh do on queries that they were not chosen on."""
+    """Weights from preferences. ``steps`` are the models that were considered, ``left_out`` counts
+    the training pairs with a missing label or summary, ``mar_train`` is the MAR on the training
+    pairs, ``assumed`` counts those that are an original and its degraded version, and ``compared``
+    are the ways of weighting on queries on which they were not chosen."""
 
     weights: Weights
     criteria: tuple[str, ...]
@@ -84,11 +83,11 @@ class Learned:
 
     @property
     def own(self) -> ModelRates:
-        """How these weights do among those compared."""
+        """These weights among those compared."""
         return [one for one in self.compared if one.model in LEARNED][-1]
 
     def document(self, settings: SgssSettings) -> dict[str, object]:
-        """What is saved."""
+        """The contents of the file of weights."""
         return {
             "weights": asdict(self.weights),
             "criteria": list(self.criteria),
@@ -113,13 +112,13 @@ class Learned:
 
 @dataclass(frozen=True)
 class Differences:
-    """Pairs with the difference, left less right, of what each weight is multiplied with."""
+    """Pairs with the difference, left minus right, of the terms that the weights multiply."""
 
     x: Floats
     pairs: Sequence[PreferredPair]
 
     def only(self, places: Sequence[int]) -> Differences:
-        """Those of some pairs."""
+        """The pairs at some indexes."""
         return Differences(self.x[list(places)], [self.pairs[place] for place in places])
 
     def rates(self, weights: Floats) -> list[float]:
@@ -128,11 +127,11 @@ class Differences:
         return [agreement_rate(p, d) for p, d in zip(self.pairs, differences, strict=True)]
 
     def mar(self, weights: Floats) -> float:
-        """Their mean."""
+        """The mean AR."""
         return float(np.mean(self.rates(weights)))
 
     def fitted(self, columns: Sequence[int], ridge: float) -> Floats:
-        """The weights that logistic regression finds, 0 for criteria that are left out."""
+        """The weights from logistic regression, 0 for criteria that are left out."""
         beta = np.zeros(len(CRITERIA))
         try:
             beta[list(columns)] = fit_logistic(
@@ -146,7 +145,7 @@ class Differences:
         return beta
 
     def folds(self, settings: SgssSettings) -> Iterator[tuple[list[int], list[int]]]:
-        """Places inside and outside of each fold by query; none where there is but one query."""
+        """Indexes inside and outside of each fold by query; none if there is only one query."""
         queries = sorted({pair.query for pair in self.pairs})
         random.Random(settings.seed).shuffle(queries)  # noqa: S311 (folds, not secrets)
         count = min(settings.folds, len(queries))
@@ -165,12 +164,12 @@ def learn(
     select: bool = True,
     degraded: bool = False,
 ) -> Learned:
-    """Logistic regression of the preferences of the training part on the differences of what the
-    weights are multiplied with, without an intercept; with ``select`` criteria are dropped as
-    long as the MAR in cross-validation (by query) does not fall. With ``degraded`` an original and
-    its degraded version are a training pair as well, where no test pair is of their query.
+    """Learn weights by logistic regression, without intercept, of the preferences of the training
+    part on the differences of the terms that the weights multiply.
 
-    Raises SettingsError where there is nothing to learn from.
+    With ``select``, criteria are dropped as long as the MAR in cross-validation (by query) does not
+    fall. With ``degraded``, an original and its degraded version are a training pair too, unless a
+    test pair has their query. Raises SettingsError if there is nothing to learn from.
     """
     every = pairs(inputs.preferences, settings)
     testing = [pair for pair in every if pair.part == "test"]
@@ -209,7 +208,7 @@ def _known(
     settings: SgssSettings,
     judged: Mapping[str, Mapping[str, JudgedSummary]],
 ) -> Differences:
-    """Those pairs that have all summaries and labels."""
+    """The pairs that have all summaries and labels."""
     rows: list[Floats] = []
     usable: list[PreferredPair] = []
     for pair in wanted:
@@ -226,7 +225,7 @@ def _known(
 def selected(
     training: Differences, settings: SgssSettings, *, select: bool
 ) -> tuple[tuple[int, ...], tuple[SelectionStep, ...]]:
-    """The criteria that stay, by place, and the models that were looked at."""
+    """The indexes of the criteria that are kept, and the models that were considered."""
     every = tuple(range(len(CRITERIA)))
     steps = [_step(training, every, settings)]
     columns = [every]
@@ -237,30 +236,30 @@ def selected(
         steps.append(best)
         columns.append(chosen)
     top = max(step.mar for step in steps)
-    # Of models that agree equally well the one with the fewest criteria.
+    # Of models that agree equally well, take the one with the fewest criteria.
     place = max(i for i, step in enumerate(steps) if step.mar >= top - 1e-12)
     return columns[place], tuple(steps)
 
 
 def _step(training: Differences, columns: Sequence[int], settings: SgssSettings) -> SelectionStep:
-    """Cross-validated MAR of a model; with a single query its MAR on the training pairs."""
+    """The cross-validated MAR of a model; for a single query, its MAR on the training pairs."""
     names = tuple(CRITERIA[one] for one in columns)
-    held = [
+    rates = [
         rate
         for inside, outside in training.folds(settings)
         for rate in training.only(outside).rates(
             training.only(inside).fitted(columns, settings.ridge)
         )
     ]
-    if not held:
+    if not rates:
         return SelectionStep(names, training.mar(training.fitted(columns, settings.ridge)))
-    return SelectionStep(names, sum(held) / len(held))
+    return SelectionStep(names, sum(rates) / len(rates))
 
 
 def compared_ways(
     training: Differences, test: Differences, settings: SgssSettings, *, select: bool
 ) -> Iterator[ModelRates]:
-    """Each way to weigh on the folds that it was not chosen on, and on the test pairs."""
+    """Each way of weighting, on folds on which it was not chosen and on the test pairs."""
     ways = {ALL: False, SELECTED: True} if select else {ALL: False}
     fixed = {DEFAULT: np.array(astuple(Weights()))}
     fixed |= {
@@ -270,11 +269,11 @@ def compared_ways(
     rates: dict[str, list[float]] = {name: [] for name in (*ways, *fixed)}
     for inside, outside in training.folds(settings):
         order += outside
-        held = training.only(outside)
+        held_out = training.only(outside)
         for name, selects in ways.items():
-            rates[name] += held.rates(_chosen(training.only(inside), settings, select=selects))
+            rates[name] += held_out.rates(_chosen(training.only(inside), settings, select=selects))
         for name, weights in fixed.items():
-            rates[name] += held.rates(weights)
+            rates[name] += held_out.rates(weights)
     queries = [training.pairs[place].query for place in order]
     for name in rates:
         if name in fixed:
@@ -299,8 +298,8 @@ def _chosen(training: Differences, settings: SgssSettings, *, select: bool) -> F
 
 
 def _bounded(beta: Floats) -> Weights:
-    """The coefficients, scaled so that no line adds more than 1 (footnote 5): the order of
-    summaries by SGSS is the same."""
+    """The coefficients, scaled so that no line adds more than 1 (footnote 5). Ranks stay the
+    same."""
     raw = dict(zip(CRITERIA, beta.tolist(), strict=True))
     most = max(raw["OS"] + raw["OF"] + raw["OR"], raw["HR"], raw["SRel"] + raw["SF"])
     scale = most if most > 0 else 1.0

@@ -1,4 +1,4 @@
-"""What people prefer beside what SGSS says: AR and MAR.
+"""People's preferences compared with SGSS: AR and MAR.
 
 Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14.
 """
@@ -29,14 +29,11 @@ PARTS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class PreferredPair:
-    """Two summaries of a query and all preferences between them.
-
-    ``left_better`` of ``labels`` preferences are for the left summary. ``part`` is one of
-    :data:`PARTS`: an ``assumed`` pair is an original and its degraded version, an ``asked`` pair
-    was compared under the task ``sgss.preference``; the others are preferences from a file, in its
-    ``test`` or ``train`` part. ``both_orders``: both labels are a machine's, one for each order.
-    If not ``sure``, it depends on a missing label whether the pair counts at all.
-    """
+    """Two summaries of a query and all preferences between them, of which ``left_better`` of
+    ``labels`` are for the left. ``part`` is one of :data:`PARTS`: an ``assumed`` pair is an
+    original and its degraded version, an ``asked`` one was compared under ``sgss.preference``,
+    others are from a file. ``both_orders``: both labels are a machine's, one for each order. If not
+    ``sure``, it depends on a missing label whether the pair counts at all."""
 
     query: str
     left: str
@@ -53,7 +50,7 @@ Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
 
 
 def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[PreferredPair]:
-    """The pairs that were compared, each once, whichever side a summary stood on."""
+    """The pairs that were compared, each once, whichever side a summary was on."""
     found: dict[tuple[str, str, str], list[bool]] = {}
     parts: dict[tuple[str, str, str], Kind] = {}
     for one in preferences:
@@ -62,16 +59,18 @@ def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[Pre
         found.setdefault(key, []).append(one.left_better == (one.left == left))
         parts[key] = "test" if is_test(one, settings) else "train"
     return [
-        PreferredPair(*key, left_better=sum(said), labels=len(said), part=parts[key])
-        for key, said in found.items()
+        PreferredPair(
+            *key, left_better=sum(left_preferred), labels=len(left_preferred), part=parts[key]
+        )
+        for key, left_preferred in found.items()
     ]
 
 
 def assumed(
     inputs: SgssInputs, judged: Mapping[str, Mapping[str, JudgedSummary]]
 ) -> list[PreferredPair]:
-    """Originals with sections, assumed better than their degraded versions; one that lost its first
-    section only where that held a relevant statement (section 4.1)."""
+    """Originals with sections, assumed to be better than their degraded versions. A version that
+    lost its first section counts only if that had a relevant statement (section 4.1)."""
     found = []
     for query, by_run in inputs.summaries.items():
         for run, summary in by_run.items():
@@ -87,8 +86,8 @@ def assumed(
     return found
 
 
-def turned(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
-    """Preferences in the other order: those that a machine told in the first one."""
+def requests_in_other_order(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
+    """The preferences in the other order, for those pairs that a machine compared in the first."""
     for query, one, other in compared_in(inputs):
         if book.judged_by_machine(PREFERENCE, preference(one, other)):
             unit = PREFERENCE.unit.model_validate(preference(other, one))
@@ -108,28 +107,19 @@ def asked_pairs(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
             (preference(*side), Place("", query, f"preference: {side[0].run}, {side[1].run}"))
             for side in orders
         ]
-        verdicts, lacks, both = book.of_each_person(PREFERENCE, asked), False, False
-        if not verdicts:
-            usable, lacks = book.in_both_orders(PREFERENCE, asked)
-            verdicts = [(order, verdict) for order, _, verdict in usable]
-            both = len(usable) == len(orders)
+        by_people = book.of_each_person(PREFERENCE, asked)
+        usable, lacks = ([], False) if by_people else book.in_both_orders(PREFERENCE, asked)
+        verdicts = by_people or [(order, verdict) for order, _, verdict in usable]
         left, right = sorted((first.run, second.run))
-        for_left = sum(
-            orders[order][verdict["preferred"] == "RIGHT"].run == left
-            for order, verdict in verdicts
-        )
+        preferred = [orders[order][one["preferred"] == "RIGHT"].run for order, one in verdicts]
         if not lacks:
-            found.append(
-                PreferredPair(
-                    query, left, right, for_left, len(verdicts), "asked", both_orders=both
-                )
-            )
+            counts = preferred.count(left), len(preferred)
+            found.append(PreferredPair(query, left, right, *counts, "asked", True, not by_people))
     return found
 
 
 def agreement_rate(pair: PreferredPair, difference: float) -> float:
-    """AR, eq. 14: the share of preferences that agree with the sign of ΔSGSS (eq. 13). A
-    difference of 0 agrees with none."""
+    """AR, eq. 14: the share of preferences with the sign of ΔSGSS (eq. 13), 0 if that is 0."""
     if difference > 0:
         return pair.left_better / pair.labels
     if difference < 0:
@@ -140,9 +130,9 @@ def agreement_rate(pair: PreferredPair, difference: float) -> float:
 def rates(
     found: Sequence[PreferredPair], scores: Mapping[str, Mapping[str, Range | None]]
 ) -> Compared:
-    """Each pair with ΔSGSS and AR; None where SGSS is undefined in the evaluation. A missing label
-    of both summaries counts as two, so that the ends are safe. Of a summary that is not there
-    people saw what nobody can score: ΔSGSS is unknown, and AR all that it can be."""
+    """Each pair with ΔSGSS and AR, None if SGSS is undefined in the evaluation. A missing label
+    that both summaries share counts twice, so that the ends are safe. If a summary is missing,
+    people saw what cannot be scored: ΔSGSS is unknown, and AR takes its whole range."""
     rows: list[tuple[PreferredPair, Range | None, Range | None]] = []
     for pair in found:
         here = scores[pair.query]
@@ -159,13 +149,13 @@ def rates(
 
 
 def is_there(pair: PreferredPair, runs: Container[str]) -> bool:
-    """Whether both summaries are among those of the query, by run."""
+    """Whether both summaries are in the evaluation."""
     return pair.left in runs and pair.right in runs
 
 
 def _rate(pair: PreferredPair, difference: Range) -> Range:
     if not pair.sure:
-        # With any rate from 0 to 1 the mean's ends hold those of the mean without the pair.
+        # A rate from 0 to 1 makes the mean's ends include those of the mean without the pair.
         return OPEN
     # A difference of 0, which agrees with nobody, may lie between the ends.
     within = (0.0,) if difference.floor < 0 < difference.ceiling else ()
@@ -177,8 +167,8 @@ def _rate(pair: PreferredPair, difference: Range) -> Range:
 
 
 def mean_rates(compared: Compared, settings: SgssSettings) -> Iterator[tuple[Score, int]]:
-    """MAR of each part with its interval over queries (pairs of one query hang together), and the
-    number of labels that it rests on."""
+    """MAR of each part with its interval over queries (pairs of a query are dependent), and the
+    number of labels on which it rests."""
     for part in PARTS:
         own = [(pair, rate) for pair, _, rate in compared if pair.part == part]
         if own:
@@ -195,7 +185,7 @@ def mean_rates(compared: Compared, settings: SgssSettings) -> Iterator[tuple[Sco
 def over_queries(
     values: Sequence[float], queries: Sequence[str], settings: SgssSettings
 ) -> tuple[float, float] | None:
-    """The interval of a mean over pairs, drawing whole queries; None of one query."""
+    """The interval of a mean over pairs, resampling whole queries; None for a single query."""
     if len(set(queries)) < 2:
         return None
     found = session_interval(values, queries, **settings.resampling)
@@ -203,8 +193,8 @@ def over_queries(
 
 
 def preference_scores(compared: Compared, settings: SgssSettings) -> list[dict[str, object]]:
-    """MAR of each part, for scripts. ``missing`` counts the pairs whose AR hangs on a missing
-    label."""
+    """MAR of each part, for scripts. ``missing`` counts pairs whose AR depends on missing
+    labels."""
     return [
         {
             "part": mar.run, "MAR": mar.value, "low": mar.low, "high": mar.high,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from assay.labellers.base import Request
@@ -42,7 +43,7 @@ from assay.protocols.sgss.preferences import (
     preference_part,
     preference_scores,
     rates,
-    turned,
+    requests_in_other_order,
 )
 from assay.protocols.sgss.scoring import (
     LABELS,
@@ -63,15 +64,15 @@ _SUMMED = tuple(task for task in ASKED if task is not COVERAGE)
 def linear_measures(
     inputs: SgssInputs, settings: SgssSettings, book: LabelBook
 ) -> Iterator[LinearMeasure]:
-    """XUX and its like, SGSS (whose Comp hangs on other labels), and the criteria's means, over the
-    labels of each task. None where people's labels are averaged, as one of them is no score."""
+    """XUX and its variants, SGSS (whose Comp depends on other labels), and the criteria's means,
+    over the labels of each task. None if people's labels are averaged."""
     if settings.average:
         return
     shares: dict[tuple[AnyTask, str], list[Share]] = defaultdict(list)
     for run in inputs.runs:
-        mine = {query: one[run] for query, one in inputs.summaries.items() if run in one}
-        topics = len(inputs.summaries) if settings.silent == "zero" else len(mine)
-        for query, summary in mine.items():
+        summaries = {query: one[run] for query, one in inputs.summaries.items() if run in one}
+        topics = len(inputs.summaries) if settings.silent == "zero" else len(summaries)
+        for query, summary in summaries.items():
             by_line = _line_weights(inputs, settings, summary)
             for task in _SUMMED:
                 for part, line, of_line, of_mean in _placed(inputs, summary, task):
@@ -87,7 +88,7 @@ def linear_measures(
     def worth_of(request: Request, verdict: Mapping[str, Any]) -> float:
         return verdict_number(settings, request.task.name, verdict)
 
-    # SF last: of measures with equally many units the first is the one that is drawn for.
+    # SF comes last: of measures with equally many units, draws are for the first.
     for task, measure in sorted(shares, key=lambda one: one[1] == "SF"):
         yield LinearMeasure(measure, task, worth_of, shares[task, measure])
 
@@ -110,9 +111,9 @@ def _line_weights(
 def _placed(
     inputs: SgssInputs, summary: Summary, task: AnyTask
 ) -> Iterator[tuple[AskedPart, int, float, float]]:
-    """What is asked of a summary: the line that it adds to (from 0, as
-    :func:`assay.measures.summaries.contributions` has them), its share of that line's criterion
-    (what is said of a heading is averaged), and of the criterion's mean over the summary."""
+    """The questions about a summary, each with the line to which it adds (from 0, as in
+    :func:`assay.measures.summaries.contributions`), its share of that line's criterion (labels of a
+    heading are averaged), and its share of the criterion's mean over the summary."""
     line = 0 if summary.overview_last else 1
     above = []  # the first statement of each section
     for section in summary.sections:
@@ -159,7 +160,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         found = [step(one) for one in wanted if one.name not in unasked]
         if PREFERENCE in wanted:
             other = Step(
-                "preference, other order", PREFERENCE, lambda book: turned(inputs, book),
+                "preference, other order", PREFERENCE, partial(requests_in_other_order, inputs),
                 waits=True, of_people=lambda _: (),  # nobody judges the same two things twice
             )  # fmt: skip
             found.append(other)
@@ -270,7 +271,7 @@ def _per_topic(
     settings: SgssSettings,
     names: Sequence[str],
 ) -> dict[str, dict[str, dict[str, Range | None]]]:
-    """run → measure → query → value; a query without a summary is the worst, or left out."""
+    """run → measure → query → value. A query without a summary counts as worst, or is left out."""
     found: dict[str, dict[str, dict[str, Range | None]]] = {}
     worst: dict[str, Range | None] = {
         name: Range.certain(value) for name, value in nothing(settings, inputs.weights).items()
@@ -339,7 +340,7 @@ def _gaps(
 def _missing_summaries(
     inputs: SgssInputs, compared: Compared, settings: SgssSettings
 ) -> Iterator[Gap]:
-    """Queries that summarisers left out, and preferences between summaries that are not there."""
+    """Queries that summarisers left out, and preferences between summaries that do not exist."""
     left_out = {
         run: [query for query, by_run in inputs.summaries.items() if run not in by_run]
         for run in inputs.runs

@@ -1,4 +1,4 @@
-"""From labels to scores of summaries, and to what weights are learned from."""
+"""From labels to the scores of summaries, and to the terms from which weights are learned."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ LABELS = ("OS", "OF", "OR", "HR", "SRel", "SF")
 
 @dataclass(frozen=True)
 class ScoredSummary:
-    """A summary's scores by name (None: undefined in this evaluation), its curve X(l), and the mean
-    of each criterion's labels."""
+    """A summary's scores by name (None if undefined in this evaluation), its curve X(l), and the
+    mean of each criterion's labels."""
 
     judged: JudgedSummary
     values: Mapping[str, Range | None]
@@ -45,7 +45,7 @@ class ScoredSummary:
 def score(
     judged: JudgedSummary, inputs: SgssInputs, settings: SgssSettings, weights: Weights
 ) -> ScoredSummary:
-    """All scores of one summary. A missing label is worth any point of the scale."""
+    """All scores of one summary. A missing label may be any point of the scale."""
     ends = _ends(judged, settings)
     floor, ceiling = experience_ends(*ends, weights)
     pr = distribution(inputs, settings, len(floor))
@@ -72,8 +72,8 @@ def score(
 
 
 def nothing(settings: SgssSettings, weights: Weights) -> dict[str, float]:
-    """What a query without a summary is worth: 0, or less where a legal summary can have less. XUX,
-    XUX_F and XUX_G are means of means of what the lines add: with negative weights none is below
+    """The values of a query without a summary: 0, or less if a valid summary can score less. XUX,
+    XUX_F and XUX_G are means of means of what the lines add: with negative weights, none is below
     the least that a line can add."""
     ends = [
         SummaryLabels(point, point, point, (SectionLabels((point,), (point,), (point,)),))
@@ -88,8 +88,8 @@ def nothing(settings: SgssSettings, weights: Weights) -> dict[str, float]:
 
 
 def _sgss(main: Range, grade: Range | None, weights: Weights) -> Range:
-    """SGSS, whose two terms share no label. ``grade`` None: nothing covers anything, which is worth
-    no more than the worst Comp (1 where its weight is negative)."""
+    """SGSS, whose two terms share no label. A ``grade`` of None means that nothing covers anything,
+    which counts as the worst Comp (1 if its weight is negative)."""
     if grade is None:
         lost = min(sgss(0.0, one, weights) for one in (0.0, 1.0))
         return Range(main.floor + lost, main.ceiling + lost)
@@ -100,7 +100,7 @@ def _sgss(main: Range, grade: Range | None, weights: Weights) -> Range:
 
 
 def comprehensiveness(judged: JudgedSummary, settings: SgssSettings) -> Range | None:
-    """Comp; 0 for a summary without sections, None where there is nobody to compare with."""
+    """Comp: 0 for a summary without sections, None if there is none to compare with."""
     if judged.grades is None:
         return None
     if not judged.grades:
@@ -110,7 +110,7 @@ def comprehensiveness(judged: JudgedSummary, settings: SgssSettings) -> Range | 
 
 
 def covers_nothing(one: ScoredSummary) -> bool:
-    """Whether a summary with sections is relevant to none of the pool, not even its own."""
+    """Whether a summary with sections is relevant to no section of the pool, not even its own."""
     return bool(one.judged.grades) and one.values["Comp"] == Range.certain(0.0)
 
 
@@ -122,8 +122,8 @@ def _ends(
 
 
 def means_of_labels(labels: SummaryLabels[float]) -> dict[str, float]:
-    """OS, OF, OR as they are; HR, SRel, SF as means over headings and statements, 0 where there are
-    none. Sections without headings have an HR of 0 (section 4.1)."""
+    """OS, OF and OR as they are; HR, SRel and SF as means over headings and statements, 0 if there
+    are none. HR is 0 for sections without headings (section 4.1)."""
     return {
         "OS": labels.os,
         "OF": labels.of,
@@ -139,8 +139,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def features(judged: JudgedSummary, inputs: SgssInputs, settings: SgssSettings) -> Floats | None:
-    """What each weight is multiplied with in SGSS (eqs. 5, 8, 12): XUX with that weight 1 and the
-    others 0, and Comp. None where one of them hangs on a missing label, or Comp is undefined."""
+    """The terms that the weights multiply in SGSS (eqs. 5, 8, 12): for each weight, XUX with that
+    weight 1 and the others 0; and Comp. None if one is undefined or depends on a missing label."""
     found: list[Range | None] = []
     for name in CRITERIA[:-1]:
         only = Weights(**{**dict.fromkeys(CRITERIA, 0.0), name: 1.0})

@@ -1,4 +1,4 @@
-"""SGSS's pictures: XUX against Comp, and X(l) beside the lines of each summary."""
+"""SGSS's plots: XUX against Comp, and X(l) beside the lines of each summary."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _query_points(query: str, by_run: Mapping[str, ScoredSummary]) -> Iterator[S
 
 
 def _open(ends: Range) -> Range | None:
-    """The error bar of what hangs on a missing label."""
+    """The error bar of a value that depends on a missing label."""
     return ends if ends.value is None else None
 
 

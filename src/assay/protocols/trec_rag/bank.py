@@ -1,6 +1,5 @@
-"""What the labels make of narratives: of their texts and sub-narratives, of the documents retrieved
-for them, and of their nuggets, as made or given, as people edited them, as they stand.
-"""
+"""The narratives of an evaluation according to the labels: their texts and sub-narratives, the
+documents retrieved for them, and their nuggets, as made or given, edited, and as they stand."""
 
 from __future__ import annotations
 
@@ -54,15 +53,14 @@ from assay.tasks.trec_rag_nuggets import (
 )
 
 
-class StandingNugget(NamedTuple):
-    """A nugget as it stands, and the machine's nuggets (texts) that it was made from; none for one
-    that a person added."""
+class CurrentNugget(NamedTuple):
+    """A nugget as it stands, with the texts of the machine's nuggets from which it was made."""
 
     nugget: RagNugget
     roots: tuple[str, ...]
 
-    def merged(self, other: StandingNugget) -> StandingNugget:
-        """Both as one nugget: what one does not say of itself the other may."""
+    def merged(self, other: CurrentNugget) -> CurrentNugget:
+        """Both as one nugget; what one does not specify is taken from the other."""
         one, two = self.nugget, other.nugget
         nugget = RagNugget(
             one.text,
@@ -70,12 +68,12 @@ class StandingNugget(NamedTuple):
             one.sub_narrative or two.sub_narrative,
             tuple(dict.fromkeys((*one.sources, *two.sources))),
         )
-        return StandingNugget(nugget, tuple(dict.fromkeys((*self.roots, *other.roots))))
+        return CurrentNugget(nugget, tuple(dict.fromkeys((*self.roots, *other.roots))))
 
 
-class BankTerms:
-    """What holds of all narratives of a bank. Labels that are looked up are counted in ``book``,
-    and those that are looked up one by one taken down in ``walk``."""
+class BankContext:
+    """What all narratives of a bank share. Labels that are looked up are counted in ``book``; those
+    looked up one by one are recorded in ``walk``."""
 
     def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> None:
         self.inputs, self.settings, self.book = inputs, settings, book
@@ -83,11 +81,10 @@ class BankTerms:
 
     @cached_property
     def given(self) -> TrecRagInputs:
-        """The inputs, with the labels among them where these go before the machine's: people's
-        where theirs count (of which nothing says that they were given blind), a machine's where
-        these do."""
-        held = self.book.by_unit
-        policy = Policy.parse(self.settings.policy) if held is None else held.policy
+        """The inputs, with given labels only if labels of their kind count under the policy.
+        (People's do not if labels must be independent, which nothing shows of given ones.)"""
+        labels = self.book.by_unit
+        policy = Policy.parse(self.settings.policy) if labels is None else labels.policy
         by_people = policy.people and not policy.independent
         if by_people if self.settings.given_by == "people" else policy.machine:
             return self.inputs
@@ -95,12 +92,12 @@ class BankTerms:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """The ways in which relevance is asked for: none where no run retrieves anything."""
+        """The ways in which relevance is asked for; none if no run retrieves anything."""
         return self.settings.ways if any(self.inputs.ranks.values()) else ()
 
     @property
     def is_used(self) -> bool:
-        """Whether nuggets are of use: where there are answers, or where they are wanted anyway."""
+        """Whether nuggets are needed: if there are answers, or if they are wanted anyway."""
         return self.settings.nuggets == "always" or bool(self.inputs.answers)
 
     @cached_property
@@ -110,7 +107,7 @@ class BankTerms:
         return bool(self.settings.nuggets) and self.is_used and not given_all
 
     def lacks(self, name: str) -> bool:
-        """Whether a field of some nugget is to be filled, as it is given or will be made."""
+        """Whether a field of some nugget, given or to be made, must be filled."""
         lists = (self.inputs.nuggets.get(topic) for topic in self.inputs.topics)
         given = (nugget for one in lists if one is not None for nugget in one.nuggets)
         return self.is_used and (
@@ -131,9 +128,9 @@ class BankTerms:
 
 @dataclass(eq=False)
 class TopicTexts:
-    """The texts of a narrative. What hangs on labels that are not there is None."""
+    """The texts of a narrative; None if they depend on missing labels."""
 
-    terms: BankTerms
+    terms: BankContext
     topic: str
 
     def says(self, task: AnyTask, unit: Unit, position: str) -> Any:
@@ -142,7 +139,7 @@ class TopicTexts:
 
     @cached_property
     def narrative(self) -> str | None:
-        """The narrative's text; None while it is not written."""
+        """The narrative's text; None until it is written."""
         given = self.terms.inputs.narratives[self.topic]
         if given.text:
             return given.text
@@ -151,8 +148,7 @@ class TopicTexts:
 
     @cached_property
     def aspects(self) -> tuple[SubNarrative, ...] | None:
-        """The sub-narratives, given, or drafted and refined where they are needed; None while they
-        are not known."""
+        """The sub-narratives, given, or drafted and refined if needed; None until known."""
         inputs = self.terms.inputs
         given = inputs.sub_narratives.get(self.topic)
         if given or self.narrative is None or not self.terms.needs_aspects:
@@ -171,8 +167,7 @@ class TopicTexts:
         return tuple(SubNarrative(one.text.strip(), one.importance) for one in found)
 
     def asked_about(self, way: str) -> dict[str, Any]:
-        """What is asked about every document, but for its text; nothing while the sub-narratives
-        that it takes are not known."""
+        """What is asked about every document, except its text; empty until its parts are known."""
         if not WAYS[way].by_aspects:
             return {} if self.narrative is None else {"question": self.narrative}
         if self.narrative is None or self.aspects is None:
@@ -183,9 +178,9 @@ class TopicTexts:
 
 @dataclass(eq=False)
 class TopicBank:
-    """A narrative of a bank. What hangs on labels that are not there is None."""
+    """A narrative of a bank. What depends on missing labels is None."""
 
-    terms: BankTerms
+    terms: BankContext
     texts: TopicTexts
     relevance: PooledDocuments
     made_by: Label | None = field(default=None, init=False)
@@ -197,18 +192,18 @@ class TopicBank:
 
     @property
     def narrative(self) -> str | None:
-        """The narrative's text; None while it is not written."""
+        """The narrative's text; None until it is written."""
         return self.texts.narrative
 
     @property
     def aspects(self) -> tuple[SubNarrative, ...] | None:
-        """The sub-narratives; None while they are not known."""
+        """The sub-narratives; None until they are known."""
         return self.texts.aspects
 
     @cached_property
     def documents(self) -> list[Segment] | None:
-        """The documents that nuggets are made from, the most relevant first; None while a grade
-        is missing (not failed)."""
+        """The documents to make nuggets from, the most relevant first; None if a grade is
+        missing."""
         inputs, settings, found = self.terms.inputs, self.terms.settings, []
         failed = self.relevance.failed
         for doc, grade in self.relevance.grades[self.topic].items():
@@ -216,8 +211,7 @@ class TopicBank:
             if segment is None:
                 continue
             if grade is not None and grade >= settings.threshold:
-                # A given grade may be of a document that no run retrieved: it comes last of its
-                # grade.
+                # Documents with a given grade that no run retrieved come last within their grade.
                 found.append((-grade, inputs.ranks[self.topic].get(doc, 10**9), doc, segment))
             if grade is None and settings.relevance != "none" and (self.topic, doc) not in failed:
                 return None
@@ -226,8 +220,8 @@ class TopicBank:
     # -- the machine's list ------------------------------------------------------------------
 
     def created(self, creator: LabellerId | None) -> tuple[str, ...] | None:
-        """The list that one creator makes, growing from window to window of the documents; None
-        while it is not complete, or where one is given."""
+        """The list made by one creator, growing from window to window of the documents; None until
+        it is complete, or if a list is given."""
         text, settings = self.narrative, self.terms.settings
         documents = None if self.topic in self.terms.inputs.nuggets else self.documents
         if text is None or documents is None:
@@ -246,7 +240,7 @@ class TopicBank:
         walk, place = self.terms.walk, Place("", self.topic, "nuggets")
         if creator is None:
             return walk.label(CREATE, unit, place)
-        # Several models were asked the same: each list is its maker's own.
+        # Several models were asked the same, so the label must be this creator's.
         walk.note(CREATE, unit, self.topic)
         label = walk.book.machine_label(CREATE, unit, creator)
         walk.book.add(CREATE, 1, label is None, 0)
@@ -256,7 +250,7 @@ class TopicBank:
 
     @cached_property
     def machine_list(self) -> tuple[RagNugget, ...] | None:
-        """The nuggets as given or made, before anybody edits them; None while they are not.
+        """The nuggets as given or made, before anybody edits them; None until they exist.
         ``made_by`` is then the label that they were last made by."""
         given = self.terms.inputs.nuggets.get(self.topic)
         if given is not None:
@@ -278,7 +272,7 @@ class TopicBank:
     # -- people's edits ----------------------------------------------------------------------
 
     def edit_unit(self, root: str) -> EditUnit:
-        """What a person's edit of a nugget is about; the empty root stands for added nuggets."""
+        """The unit of a person's edit of a nugget. The empty root stands for added nuggets."""
         return EditUnit(narrative=self.narrative or "", nugget=root)
 
     @cached_property
@@ -287,7 +281,7 @@ class TopicBank:
         found, book = {}, self.terms.book
         if book.by_unit is None or EDIT.name not in book.by_unit.ledger.tasks():  # nearly always
             return {}
-        # (The empty root: nuggets that a person added.)
+        # The empty root stands for nuggets that a person added.
         for root in (*(one.text for one in self.machine_list or ()), ""):
             label = book.find(EDIT, self.edit_unit(root))
             if label is not None:
@@ -296,15 +290,15 @@ class TopicBank:
         return found
 
     @cached_property
-    def edited(self) -> list[StandingNugget]:
-        """The list after people's edits: nuggets that became the same text are one."""
-        found: dict[str, StandingNugget] = {}
+    def edited(self) -> list[CurrentNugget]:
+        """The list after people's edits. Nuggets that became the same text are merged."""
+        found: dict[str, CurrentNugget] = {}
         for one in (*(self.machine_list or ()), RagNugget("")):
             label, becomes = self.edits.get(one.text), [one] if one.text else []
             if label is not None and label.verdict is not None:
                 becomes = [_edited(one, item) for item in label.verdict["becomes"]]
             for nugget in becomes:
-                new = StandingNugget(nugget, (one.text,) if one.text else ())
+                new = CurrentNugget(nugget, (one.text,) if one.text else ())
                 known = found.get(nugget.text)
                 found[nugget.text] = new if known is None else known.merged(new)
         return list(found.values())
@@ -312,9 +306,9 @@ class TopicBank:
     # -- nuggets as they stand ---------------------------------------------------------------
 
     def _lacking(self, name: str) -> list[tuple[str, ...]]:
-        """Windows of the nuggets that say nothing of their importance, or sub-narrative: those of
-        the machine's list, so that a person's edits change no window of it, then what edits
-        added. None where nuggets are of no use."""
+        """Windows of the nuggets without an importance, or a sub-narrative: first those of the
+        machine's list, so that a person's edits do not change its windows, then those that edits
+        added. Empty if nuggets are not needed."""
         if self.narrative is None or not self.terms.is_used:
             return []
         of, size = attrgetter(name), self.terms.settings.nugget_window
@@ -323,7 +317,7 @@ class TopicBank:
         return windows(own, size) + windows([one for one in every if one not in own], size)
 
     def _importance(self) -> dict[str, Importance]:
-        """What is said of the importance of nuggets."""
+        """The importance of nuggets, according to labels."""
         found: dict[str, Importance] = {}
         for window in self._lacking("importance"):
             unit = ImportanceUnit(narrative=self.narrative or "", nuggets=window)
@@ -333,9 +327,9 @@ class TopicBank:
         return found
 
     def _mapping(self) -> dict[str, str]:
-        """The sub-narratives that nuggets are mapped to. A window is shown the new ones of the
-        windows before it, so that not each of them makes its own, and is asked after them. A label
-        of a window that was asked without them counts: nobody is asked twice."""
+        """The sub-narratives to which nuggets are mapped. A window is asked after those before it
+        and is shown their new sub-narratives, so that it does not invent its own. A label of a
+        window that was asked without them counts, so that nothing is asked twice."""
         found: dict[str, str] = {}
         aspects = self.aspects if self.terms.settings.mapping else None
         if aspects is None:
@@ -360,14 +354,14 @@ class TopicBank:
         return found
 
     @cached_property
-    def nuggets(self) -> tuple[StandingNugget, ...] | None:
-        """The nuggets as they stand under the policy, with importance and sub-narrative where
-        these are known; None while there is no list."""
+    def nuggets(self) -> tuple[CurrentNugget, ...] | None:
+        """The nuggets as they stand under the policy, with importance and sub-narrative if known;
+        None until there is a list."""
         if self.machine_list is None:
             return None
         importance, mapped = self._importance(), self._mapping()
 
-        def known(table: Mapping[str, Any], standing: StandingNugget) -> Any:
+        def known(table: Mapping[str, Any], standing: CurrentNugget) -> Any:
             """What is said of the nugget itself, else of the first it was made from."""
             said = map(table.get, (standing.nugget.text, *standing.roots))
             return next(filter(None, said), None)
@@ -380,7 +374,7 @@ class TopicBank:
             return names.setdefault(sub_narrative_key(name), name) if name else None
 
         return tuple(
-            StandingNugget(
+            CurrentNugget(
                 one.nugget._replace(
                     importance=one.nugget.importance or known(importance, one),
                     sub_narrative=named(one.nugget.sub_narrative or known(mapped, one)),
@@ -391,13 +385,13 @@ class TopicBank:
         )
 
 
-class Bank(BankTerms):
-    """All narratives under a policy, by topic. (These know their terms and not the bank: what is in
-    no circle is let go, with all inputs, as soon as nobody needs it.)"""
+class Bank(BankContext):
+    """All narratives under a policy, by topic. (They refer to a context rather than to the bank:
+    without a reference cycle, all inputs are freed as soon as nobody needs them.)"""
 
     def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> None:
         super().__init__(inputs, settings, book)
-        terms = BankTerms(inputs, settings, book)
+        terms = BankContext(inputs, settings, book)
         terms.walk = self.walk
         texts = {topic: TopicTexts(terms, topic) for topic in inputs.topics}
         self.relevance = PooledDocuments(
@@ -414,9 +408,9 @@ class Bank(BankTerms):
     def __getitem__(self, topic: str) -> TopicBank:
         return self._topics[topic]
 
-    def stray_edits(self) -> dict[str, int]:
-        """How many edits of nuggets by people are lost to each topic, as its list, which is made of
-        other documents now, has these nuggets no more. (One that is given stays as it is.)"""
+    def lost_edits(self) -> dict[str, int]:
+        """By topic, how many nuggets that people edited are no longer in its list, as that has been
+        made from other documents since. (A given list does not change.)"""
         held, found = self.book.by_unit, dict[str, int]()
         if held is None or EDIT.name not in held.ledger.tasks():
             return found
@@ -437,14 +431,14 @@ class Bank(BankTerms):
         return found
 
     def walked(self, task: AnyTask, walk: Callable[[TopicBank], object]) -> Iterator[Request]:
-        """What a walk through each topic looks up of a task."""
+        """The requests of a task that a walk through each topic looks up."""
         for topic in self._topics.values():
             walk(topic)
             yield from self.walk.take(task)
 
 
 def _edited(one: RagNugget, item: Mapping[str, Any]) -> RagNugget:
-    """What an edit made of a nugget, of which it need not say all."""
+    """The nugget after an edit, which need not specify everything."""
     importance, aspect = item.get("importance"), item.get("sub_narrative") or one.sub_narrative
     said = Importance(importance) if importance else one.importance
     return RagNugget(item["text"].strip(), said, aspect, one.sources)

@@ -1,4 +1,4 @@
-"""The settings of response evaluation side by side: who made the nuggets, who assigned them; and
+"""The settings of response evaluation compared: who made the nuggets and who assigned them; and
 support and relevance by people and by the machine.
 
 Source: overview of the TREC 2025 RAG track, section 3.2.
@@ -31,14 +31,14 @@ MANUAL = "post-edited nuggets, manual assignment"
 ASSIGNED = "automatic nuggets, manual assignment"
 
 Kind = tuple[str, tuple[str, ...], object, Iterable[AnyTask], Callable[[], dict[str, PerTopic]]]
-"""A title, measures, labels of people among the inputs, the tasks under which people's labels would
-be others, and what gives the values of each setting."""
+"""A title, measures, people's labels among the inputs, the tasks under which people may give
+further labels, and a function for the values of each setting."""
 
 
 def compare_settings(
     inputs: TrecRagInputs, settings: TrecRagSettings, under: Under
 ) -> Iterator[Sides]:
-    """Nuggets and assignments, support, and relevance, each where people labelled some."""
+    """Compare nuggets and assignments, support, and relevance, each if people labelled some."""
     machine, people, human = (
         Bank(inputs, settings, under(policy)) for policy in ("machine", "people", "human")
     )
@@ -60,16 +60,16 @@ def compare_settings(
     )  # fmt: skip
     for title, measures, by_people, tasks, values_by in kinds:
         if not by_people and not any(map(human.book.answered_by_people, tasks)):
-            continue  # there is nothing to set the machine's beside
+            continue  # there are no labels by people to compare with
         found = values_by()
         compared = {name: Setting.of(values, settings) for name, values in found.items()}
         yield from side_by_side(title, measures, compared)
 
 
 def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, PerTopic]:
-    """The track's three settings, each where it is, and none but the first: ``EDITED`` where a
-    person edited nuggets, ``MANUAL`` where people assigned some of these, ``ASSIGNED`` where they
-    assigned the machine's."""
+    """The track's three settings as far as they exist; nothing if there is only the first.
+    ``EDITED`` needs nuggets that a person edited, ``MANUAL`` assignments of these by people,
+    ``ASSIGNED`` assignments of the machine's nuggets by people."""
     inputs = people.inputs
     edited = any(people[topic].edits for topic in inputs.topics)
     wanted = [(MANUAL if edited else ASSIGNED, people, human)]
@@ -79,7 +79,7 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, PerTopic]:
     sheets: dict[str, PerTopic] = {}
     for name, nuggets, answers in wanted:
         if name is AUTO and not sheets:
-            break  # there is nothing to set it beside
+            break  # there is nothing to compare it with
         found = Responses(answers).nugget_tables(nuggets)
         labelled = any(
             inputs.answers[run].answers[one.topic].text and not np.isnan(row).all()
@@ -93,7 +93,7 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, PerTopic]:
 
 
 def _support(bank: Bank) -> PerTopic | None:
-    """Support under a bank's policy, where that has labels."""
+    """Support under a bank's policy, if that has labels."""
     cited, citations = support_labels(bank).cited, bank.settings.citations
     if np.isnan(cited.worth[cited.counting(citations)]).all():
         return None
@@ -102,6 +102,6 @@ def _support(bank: Bank) -> PerTopic | None:
 
 
 def _relevance(bank: Bank) -> PerTopic | None:
-    """Retrieval by the grades under a bank's policy, where that has some."""
+    """Retrieval by the grades under a bank's policy, if there are any."""
     ranked = ranked_runs(bank.relevance)
     return score_rankings(ranked) if any(ranked.qrels.values()) else None

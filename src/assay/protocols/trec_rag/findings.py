@@ -1,4 +1,4 @@
-"""Everything that the labels of a TREC RAG evaluation say."""
+"""Scores, files and tables from the labels of a TREC RAG evaluation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import (
     RELEVANCE_COLUMNS,
-    compare_ways,
+    compare_gradings,
     ranked_runs,
     relevance_rows,
 )
@@ -57,7 +57,7 @@ def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) 
     )
     for name, rows in judged.items():
         scores.setdefault(name, {}).update(rows)
-    ways = compare_ways(bank.relevance)
+    ways = compare_gradings(bank.relevance)
     files = _files(state)
     if any(inputs.ranks.values()):
         files["relevance.csv"] = lambda: csv_lines(
@@ -76,14 +76,14 @@ def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) 
         commands=tuple(_commands(files, settings)),
         ranked=state.ranked if any(state.ranked.qrels.values()) else None,
         parts=lambda: parts(state, ways, per_topic),
-        # Always there: what PeopleBeside.document adds takes the place of the empty list.
+        # "settings" is always present; PeopleBeside.document replaces the empty list.
         document=lambda: {"settings": [], "support_counts": state.counts},
         topic_texts={one: bank[one].narrative or "" for one in inputs.topics},
     )
 
 
 def _scored(bank: Bank) -> ScoredLabels:
-    """The grades of documents, and the labels of nuggets and of support with their values."""
+    """The grades of documents, and the labels of nuggets and support with their values."""
     inputs, settings, ranked = bank.inputs, bank.settings, ranked_runs(bank.relevance)
     nuggets = {one.topic: one for one in Responses(bank).nugget_tables()}
     found = ScoredLabels(bank, ranked, nuggets, bank_sheet(bank, nuggets.values()))
@@ -99,7 +99,7 @@ def _scored(bank: Bank) -> ScoredLabels:
 def _boards(
     state: ScoredLabels, scores: Scores, shares: Mapping[str, float | None]
 ) -> Iterator[Board]:
-    """A leaderboard for each kind of run that there is."""
+    """A leaderboard for each kind of run."""
     settings, given = state.settings, state.bank.given
     policy = {
         "all": "A run gets 0 on a topic that it does not answer.",
@@ -114,8 +114,8 @@ def _boards(
         yield Board("Answers: nuggets", NUGGET_NAMES, note)
     if "weighted_precision" in kinds:
         which = "its first citation" if settings.citations == "first" else "all citations"
-        told = _given_words(state, "support labels", given.support)
-        note = f"A sentence is judged by {which}. {policy}{told}"
+        given_note = _given_words(state, "support labels", given.support)
+        note = f"A sentence is judged by {which}. {policy}{given_note}"
         columns = {
             name: {run: one[name] for run, one in state.counts.items()} for name in SUPPORT_COUNTS
         }
@@ -125,7 +125,7 @@ def _boards(
 
 
 def _given(state: ScoredLabels) -> str:
-    """Which labels that count are among the inputs, and whose."""
+    """Which labels that count are among the inputs, and whose they are."""
     given = state.bank.given
     kinds = {"relevance": given.qrels, "assignments": given.assignments, "support": given.support}
     names = [name for name, labels in kinds.items() if labels]
@@ -134,7 +134,7 @@ def _given(state: ScoredLabels) -> str:
 
 
 def _given_words(state: ScoredLabels, what: str, given: Collection[tuple[str, str]]) -> str:
-    """What is said of labels among the inputs, where they count."""
+    """A note on labels among the inputs, if they count."""
     answers = {(one.run, one.topic) for one in state.inputs.every_answer}
     count = len(answers.intersection(given))
     return f" The {what} of {count} of {len(answers)} answers are given." if count else ""
@@ -181,7 +181,7 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
 
 
 def _commands(files: Mapping[str, FileData], settings: TrecRagSettings) -> Iterator[str]:
-    """What gives the scores of answers again, where the files are."""
+    """The commands that reproduce the scores of answers from the files."""
     if "assignments.jsonl" in files:
         aspects = " --sub-narratives sub_narratives.jsonl" * ("sub_narratives.jsonl" in files)
         yield f"assay nuggets assignments.jsonl{aspects} --topics {settings.answers}"
@@ -201,8 +201,8 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
         silent = {name: len(set(inputs.topics) - known) for name, known in runs.items()}
         total = sum(silent.values())
         names = ", ".join(f"{name}: {count}" for name, count in silent.items() if count)
-        said = f"{noun(total, 'topic')} missing from {what} ({names})"
-        yield Gap(total, said, counts, grave=False)
+        gap = f"{noun(total, 'topic')} missing from {what} ({names})"
+        yield Gap(total, gap, counts, grave=False)
     unscored = [topic for topic in inputs.topics if topic not in ranked.qrels]
     without = [topic for topic in inputs.topics if state.bank[topic].nuggets is None]
     plain = set(nuggets.without("strict_vital")) - set(without) if nuggets else set()
@@ -216,39 +216,39 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
         ([one for one in inputs.topics if one in plain], "vital nuggets",
          "No run has vital scores there.", False),
     ):  # fmt: skip
-        said = f"{noun(len(topics), 'narrative')} without {what} ({joined(topics, 10)})"
-        yield Gap(len(topics), said, so, grave=grave)
+        gap = f"{noun(len(topics), 'narrative')} without {what} ({joined(topics, 10)})"
+        yield Gap(len(topics), gap, so, grave=grave)
     first = parse_measure(state.settings.measures[0]) if state.settings.measures else None
     unjudged = ranked.unjudged(first.k) if first else {}
     at = f" at ranks 1 to {first.k}" if first and first.k else ""
     count = sum(lacking for lacking, _ in unjudged.values())
     shares = (f"{run}: {100 * lacking / of:.0f} %" for run, (lacking, of) in unjudged.items())
-    said = f"retrieved {noun(count, 'document')}{at} not judged ({joined(shares, 10)})"
-    yield Gap(count, said, "Counted as not relevant, as trec_eval does.", grave=False)
-    stray = state.bank.stray_edits()
+    gap = f"retrieved {noun(count, 'document')}{at} not judged ({joined(shares, 10)})"
+    yield Gap(count, gap, "Counted as not relevant, as trec_eval does.", grave=False)
+    stray = state.bank.lost_edits()
     of = joined((f"{topic}: {n}" for topic, n in stray.items()), 10)
     count = sum(stray.values())
-    said = f"{noun(count, 'edit')} of nuggets that are no longer in the list ({of})"
+    gap = f"{noun(count, 'edit')} of nuggets that are no longer in the list ({of})"
     so = (
         "They have no effect: the list was made again, because other documents are relevant now. "
         "Give the list that people edit as [inputs] nuggets."
     )
-    yield Gap(count, said, so, grave=False)
+    yield Gap(count, gap, so, grave=False)
     left_out = {run: support.unjudged(run) for run in support.values} if support else {}
     count = sum(map(len, left_out.values()))
     names = "; ".join(f"{run}: {joined(found, 10)}" for run, found in left_out.items() if found)
-    said = f"{noun(count, 'answer')} whose cited sentences are all unjudged ({names})"
-    yield Gap(count, said, "The topics are left out of the means of these runs.", grave=False)
+    gap = f"{noun(count, 'answer')} whose cited sentences are all unjudged ({names})"
+    yield Gap(count, gap, "The topics are left out of the means of these runs.", grave=False)
     count = 0
     if state.support is not None:
         cited = state.support.cited
         lacking = cited.missing & cited.counting(state.settings.citations)
         count = len(set(compress(cited.docs, lacking.tolist())) - inputs.segments.keys())
-    said = f"{noun(count, 'cited passage')} without a text among the segments"
-    yield Gap(count, said, "Their labels are missing, so their support ranges from none to full.")
+    gap = f"{noun(count, 'cited passage')} without a text among the segments"
+    yield Gap(count, gap, "Their labels are missing, so their support ranges from none to full.")
     count = sum(one not in inputs.segments for docs in ranked.rising.values() for one in docs)
-    said = f"retrieved {noun(count, 'document')} without a text or a given grade"
+    gap = f"retrieved {noun(count, 'document')} without a text or a given grade"
     so = f"Their labels are missing, so their grades range from 0 to {state.settings.highest}."
     if inputs.qrels:
         so += ' If the given qrels are complete, set relevance = "none".'
-    yield Gap(count, said, so)
+    yield Gap(count, gap, so)

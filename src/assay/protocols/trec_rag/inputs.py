@@ -1,4 +1,4 @@
-"""What a TREC RAG evaluation reads, and the protocol's settings."""
+"""The inputs of a TREC RAG evaluation, and the protocol's settings."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ RelevanceWay = Literal["counted", "at-once", "0-3", "yes-no", "none"]
 class TrecRagSettings(CommonSettings):
     """``[settings]`` of a TREC RAG evaluation.
 
-    ``relevance``: how the labeller is asked (``assay.tasks.trec_rag``; ``none``: only the given
-    qrels); ``relevance_also``: further ways, to be compared on the same passages. ``pool_depth``:
-    how many documents of each retrieval run are judged. ``threshold``: the lowest label of a
-    document that nuggets are made from; ``documents``: how many of them go into one call;
-    ``most_nuggets``; ``creators``: labellers that each make a list, which are then merged (none:
-    the labeller of ``nuggets``). ``nugget_window``: nuggets in one call for importance and
-    mapping, ``assignment_window`` for assignment. ``nuggets``, ``mapping``, ``support``: whether to
-    do these at all (nuggets ``always``: before there are answers, too; support ``in-context``: with
-    the title of the segment and the sentences before). ``citations``: which of
-    a sentence's citations count, and are judged. ``answers``: whether a run gets 0 on topics
-    that it does not answer (``all``) or these are left out (``answered``). ``given_by``: who
-    made the qrels, assignments and support labels that are inputs, ``people`` or a ``machine``.
-    ``topics``: only these. ``measures``: of retrieval runs.
+    ``relevance``: how the labeller is asked (:data:`assay.tasks.trec_rag.WAYS`; ``none``: only
+    given qrels count). ``relevance_also``: further ways, to compare on the same passages.
+    ``pool_depth``: documents of each retrieval run that are judged. ``threshold``: the lowest label
+    of documents from which nuggets are made; ``documents``: how many of them go into one call;
+    ``most_nuggets``: most nuggets in a list; ``creators``: labellers that each make a list, which
+    are then merged (if empty, the labeller of ``nuggets``). ``nugget_window``: nuggets in one call
+    for importance and mapping, ``assignment_window`` for assignment. ``nuggets``, ``mapping``,
+    ``support``: whether to do these at all (nuggets ``always``: even before there are answers;
+    support ``in-context``: with the segment's title and the sentences before). ``citations``: the
+    ``first`` or ``all`` citations of a sentence count and are judged. ``answers``: a run gets 0 on
+    topics that it does not answer (``all``), or these are left out (``answered``). ``given_by``:
+    who made the labels among the inputs, ``people`` or a ``machine``. ``topics``: only these.
+    ``measures``: of retrieval runs.
     """
 
     relevance: RelevanceWay = "counted"
@@ -92,13 +92,13 @@ class TrecRagSettings(CommonSettings):
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """How relevance is asked for, the main way first."""
+        """The ways of asking for relevance, the main one first."""
         every = (self.relevance, *self.relevance_also)
         return tuple(dict.fromkeys(way for way in every if way != "none"))
 
     @property
     def highest(self) -> int:
-        """The highest grade that the main way of asking gives."""
+        """The highest grade of the main way of asking."""
         return 0 if self.relevance == "none" else WAYS[self.relevance].highest
 
 
@@ -107,12 +107,14 @@ GivenGrades = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class TrecRagInputs:
-    """All inputs of an evaluation, checked. ``qrels``, ``assignments`` (by run and topic) and
-    ``support`` are labels that were given; ``nuggets`` a given nugget bank by topic. ``r_runs`` are
-    the retrieval runs that are scored, late ones too. ``ranks`` is the best rank of each document
-    of a topic in any run but the late ones, up to the pool depth, in withdrawn ones too;
-    ``creators`` are the labellers that each make a nugget list, none where it is the task's own;
-    ``rankings`` are the retrieval runs' documents by topic, best first."""
+    """All inputs of an evaluation, checked.
+
+    ``qrels``, ``assignments`` and ``support`` (by run and topic) are given labels, ``nuggets``
+    given nuggets by topic. ``r_runs`` are the retrieval runs that are scored, including late ones,
+    and ``rankings`` their documents by topic, best first. ``ranks`` has the best rank of each
+    document of a topic up to the pool depth, over all runs including withdrawn but not late ones.
+    ``creators`` are the labellers that each make a nugget list, empty for the task's own.
+    """
 
     narratives: Mapping[str, Narrative]
     sub_narratives: SubNarratives = field(default_factory=dict)
@@ -130,7 +132,7 @@ class TrecRagInputs:
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
-        """The narratives' ids in the file's order."""
+        """The narratives' ids, in the order of the file."""
         return tuple(self.narratives)
 
     def answers_to(self, topic: str) -> Iterator[RagAnswer]:
@@ -144,13 +146,13 @@ class TrecRagInputs:
 
     @cached_property
     def every_answer(self) -> list[RagAnswer]:
-        """The same, run by run."""
+        """Every answer to a narrative, run by run."""
         runs = (run.answers for run in self.answers.values())
         return [answers[topic] for answers in runs for topic in self.topics if topic in answers]
 
 
 def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
-    """Read and check every input through ``reading``; raises FormatError with all faults."""
+    """Read and check every input through ``reading``. Raises FormatError with all faults."""
     name = "narratives" if "narratives" in folder.config.inputs else "topics"
     if name not in folder.config.inputs:
         raise SettingsError(f"{folder.path / 'assay.toml'}: [inputs] has no 'narratives'.")
@@ -162,9 +164,9 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
             f"{folder.path / 'assay.toml'}: [settings] topics: '{unknown[0]}' is not a narrative."
         )
     if settings.topics:
-        # Where the file could not be read nothing is listed, and its faults are told below.
+        # If the file could not be read nothing is listed; its faults are raised below.
         narratives = {topic: narratives[topic] for topic in settings.topics if listed}
-    # Against narratives that cannot be read nothing is checked: all would be unknown.
+    # If the narratives cannot be read, topics are not checked: all would be unknown.
     texts = {one.id: one.text for one in listed} if listed else None
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
     pooled = reading.runs("r_runs", read_trec_run)
@@ -218,8 +220,8 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     answers_of = {(one.run, one.topic): one for one in inputs.every_answer}
     given = {key: one for key, one in support.items() if key in answers_of}
     fitted = {key: _fitted(answers_of[key], one) for key, one in given.items()}
-    said, fit = (~citations_of(labels.values()).missing for labels in (given, fitted))
-    if unmatched := int(said.sum() - fit.sum()):
+    labelled, matched = (~citations_of(labels.values()).missing for labels in (given, fitted))
+    if unmatched := int(labelled.sum() - matched.sum()):
         reading.warnings.append(
             f"{unmatched} given support labels are for citations that the runs do not have at that "
             "place; they do not count."
@@ -228,8 +230,8 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
 
 
 def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> Iterator[str]:
-    """Says where an input has topics that are no narratives, while narratives are not among its
-    topics: they may be called otherwise there. (One with all of them may have more.)"""
+    """A warning if an input has topics that are not narratives, while narratives are missing from
+    it: the ids may be written differently. (An input with all narratives may have more.)"""
     there, known = dict.fromkeys(topics), set(narratives)
     strange = [one for one in there if one not in known]
     silent = [one for one in narratives if one not in there]
@@ -243,7 +245,7 @@ def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> I
 
 
 def _off_the_scale(qrels: GivenGrades, settings: TrecRagSettings) -> Iterator[str]:
-    """Says where given grades are above those that labellers are asked for beside them."""
+    """A warning if given grades are above those that labellers can give."""
     above = [
         f"{grade} of {doc}, topic {topic}"
         for topic, grades in qrels.items()
@@ -258,7 +260,7 @@ def _off_the_scale(qrels: GivenGrades, settings: TrecRagSettings) -> Iterator[st
 
 
 def _mapped_to(given: NuggetList | None) -> tuple[SubNarrative, ...]:
-    """The sub-narratives of a list all of whose nuggets are mapped: nobody need be asked."""
+    """The sub-narratives of a nugget list that is completely mapped, else nothing."""
     names = [one.sub_narrative for one in given.nuggets] if given is not None else []
     if not all(names):
         return ()
@@ -283,7 +285,7 @@ def _labelled(
 
 
 def _fitted(answer: RagAnswer, given: SupportAnswer) -> SupportAnswer:
-    """Given support labels as far as they are of citations that the answer has at that place."""
+    """The given support labels of those citations that the answer has at the same place."""
 
     def label(at: int, spot: int, doc: str) -> CitedSupport:
         labels = given.sentences[at].citations if at < len(given.sentences) else ()

@@ -1,4 +1,4 @@
-"""The protocol ``trec-rag``: what is asked about what, and how labels become scores."""
+"""The protocol ``trec-rag``: the questions that are asked, and how labels become scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
     def by_people(
         self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
     ) -> Iterator[Request]:
-        """Edits of nuggets; the empty one is for what the list misses."""
+        """Edits of nuggets, with an empty one to add missing nuggets."""
         bank = Bank(inputs, settings, book)
         for topic in inputs.topics:
             listed = bank[topic].machine_list
@@ -64,7 +64,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
                 yield Request(EDIT, bank[topic].edit_unit(root), topic=topic)
 
     def prefilled(self, inputs: TrecRagInputs, asked: Request) -> Mapping[str, str]:
-        """Of the nugget that is edited."""
+        """Importance and sub-narrative of the nugget that is edited."""
         listed = inputs.nuggets.get(asked.topic) if asked.task is EDIT else None
         nuggets = {one.text: one._asdict() for one in listed.nuggets} if listed else {}
         one = nuggets.get(asked.content.get("nugget", ""), {})
@@ -73,7 +73,8 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
     def linear(
         self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
-        bank = Bank(inputs, settings, book)  # as far as no labels are among the inputs
+        # Measures with labels among the inputs are left out: those labels cannot be drawn.
+        bank = Bank(inputs, settings, book)
         if settings.support and not inputs.support:
             yield from support_measures(bank)
         if not inputs.assignments:
@@ -147,7 +148,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
                 yield walked("nuggets, merged", MERGE, attrgetter("machine_list"))
         if not plain.is_used or not (plain.makes_nuggets or inputs.nuggets):
             return
-        # A complete bank has nothing to ask here, but for nuggets that a person added to it.
+        # With a complete bank, these steps only ask about nuggets that a person added.
         nuggets = attrgetter("nuggets")
         yield walked("nugget importance", IMPORTANCE, nuggets, waits=plain.lacks("importance"))
         if settings.mapping:

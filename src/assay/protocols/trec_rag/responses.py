@@ -42,7 +42,7 @@ class Responses:
 
     @cached_property
     def _subjects(self) -> Counter[Subject]:
-        """How many answers are the same answer to the same narrative."""
+        """How often the same answer is given to the same narrative."""
         return Counter(map(self._subject, self.bank.inputs.every_answer))
 
     @cached_property
@@ -52,21 +52,21 @@ class Responses:
         return WindowLabels(by_unit, ASSIGNMENT, self._subjects, about, "nuggets", _worth)
 
     def _known(self, answers: Iterable[RagAnswer], nuggets: Sequence[str]) -> KnownItems:
-        """What is known of nuggets in answers; nothing of an empty one."""
+        """What is known about nuggets in answers; nothing for empty answers."""
         subjects = [self._subject(one) if one.sentences else None for one in answers]
         return self._labels.known(subjects, nuggets)
 
     def _given(self, answer: RagAnswer, nuggets: Iterable[str]) -> list[Assigned | None]:
-        """The assignments among the inputs, where these go before the machine's."""
+        """The assignments among the inputs, if these take precedence over the machine's."""
         given = self.bank.given.assignments.get((answer.run, answer.topic))
         found = {} if given is None else {one.nugget.text: one.assigned for one in given.nuggets}
         return list(map(found.get, nuggets))
 
     def requests(self, topic: str, by_people: bool = False) -> Iterator[Request]:
-        """What is asked of the answers to a topic: the nuggets that have no label yet, in windows,
-        and the windows that were asked before as they were: these are known, or, where their label
-        failed, can be tried again. No machine is asked what a person labelled; ``by_people``, other
-        people are."""
+        """What is asked about the answers to a topic: nuggets without a label, in windows; and the
+        windows that were asked before, as they were, which are known or, if their label failed, can
+        be tried again. No machine is asked what a person labelled; other people are if
+        ``by_people``."""
         text = self.bank[topic].narrative
         nuggets = [one.nugget.text for one in self.bank[topic].nuggets or ()]
         answers = [one for one in self.bank.inputs.answers_to(topic) if one.sentences]
@@ -76,14 +76,14 @@ class Responses:
         for row, answer in enumerate(answers):
             columns = (nuggets, known.of(row), self._given(answer, nuggets))
             every = [one[:2] for one in zip(*columns, strict=True) if one[-1] is None]
-            now = self._labels.asked_now(said for _, said in every if said is not None)
+            now = self._labels.asked_now(label for _, label in every if label is not None)
             missing: list[str] = []
             asked_before: dict[str, Request] = {}
-            for nugget, said in every:
-                if said is None or said.number not in now:
+            for nugget, label in every:
+                if label is None or label.number not in now:
                     missing.append(nugget)
-                elif by_people or not said.human:
-                    asked_before[said.unit] = self._labels.request(said, topic)
+                elif by_people or not label.human:
+                    asked_before[label.unit] = self._labels.request(label, topic)
             window = self.bank.settings.assignment_window
             for unit in assignment_units(text, missing, answer.text, window=window):
                 yield Request(ASSIGNMENT, unit, topic=topic)
@@ -92,27 +92,27 @@ class Responses:
     def windows(
         self, topic: str
     ) -> Iterator[tuple[tuple[str, str], list[tuple[Request, set[str]]]]]:
-        """By run and topic the units that labels of an answer are of, each with the nuggets that it
-        is the label of."""
+        """By run and topic: the units of an answer's labels, each with the nuggets that it
+        labels."""
         nuggets = [one.nugget.text for one in self.bank[topic].nuggets or ()]
         answers = list(self.bank.inputs.answers_to(topic))
         known = self._known(answers, nuggets)
         for row, answer in enumerate(answers):
             found: dict[str, tuple[Request, set[str]]] = {}
-            for nugget, said in zip(nuggets, known.of(row), strict=True):
-                if said is not None:
-                    request = self._labels.request(said, topic)
-                    found.setdefault(said.unit, (request, set()))[1].add(nugget)
+            for nugget, label in zip(nuggets, known.of(row), strict=True):
+                if label is not None:
+                    request = self._labels.request(label, topic)
+                    found.setdefault(label.unit, (request, set()))[1].add(nugget)
             yield (answer.run, topic), list(found.values())
 
     def nugget_tables(self, nuggets: Bank | None = None) -> list[NuggetTable]:
-        """The labels of every topic's nuggets, which may stand as in another bank, and answer to
-        it. An empty answer states nothing."""
+        """The labels of every topic's nuggets, taken from another bank if given, and recorded as
+        used. An empty answer states nothing."""
         uses: list[tuple[int, Place, int]] = []
         tables = []
         for topic in self.bank.inputs.topics:
             standing = (nuggets or self.bank)[topic].nuggets
-            # Without a list nobody knows what answers would be held to.
+            # Without a list it is unknown by which nuggets answers would be judged.
             known = nuggets is None or standing is not None
             answers = list(self.bank.inputs.answers_to(topic)) if known else []
             listed = tuple(one.nugget for one in standing or ())
@@ -130,8 +130,8 @@ class Responses:
         nuggets: Sequence[str],
         uses: list[tuple[int, Place, int]],
     ) -> Floats:
-        """What nuggets are worth in answers to a topic, NaN where a label is missing; ``uses`` are
-        added to: the places of labels, where they are used, how often."""
+        """The values of nuggets in answers to a topic, NaN if a label is missing. The labels used
+        are appended to ``uses``: place in the columns, place of use, number of uses."""
         said, label, worth = self._known(answers, nuggets)
         stated = np.array([bool(one.sentences) for one in answers], np.bool_)
         wanted = np.repeat(stated, len(nuggets)).reshape(label.shape)
@@ -139,10 +139,10 @@ class Responses:
             every = chain.from_iterable(self._given(one, nuggets) for one in answers)
             values = [nan if one is None else ASSIGNMENT_VALUE[one] for one in every]
             given = np.array(values, np.float64).reshape(label.shape)
-            # One more at the end: −1, for no label, is no person's.
+            # The False at the end is for index −1, which stands for no label.
             by_person = np.array([*(one.human for one in said), False])[label] & ~np.isnan(worth)
-            theirs = ~np.isnan(given) & ~by_person
-            worth, wanted = np.where(theirs, given, worth), wanted & ~theirs
+            is_given = ~np.isnan(given) & ~by_person
+            worth, wanted = np.where(is_given, given, worth), wanted & ~is_given
         row, column = np.nonzero(wanted & (label != NONE))
         pairs = row * len(said) + label[row, column]
         some, first, times = np.unique(pairs, return_index=True, return_counts=True)
@@ -152,7 +152,7 @@ class Responses:
             uses.append((said[number].place, where, int(times[at])))
         for own, answer in zip(wanted, answers, strict=True):
             if self._subjects[subject := self._subject(answer)] > 1:
-                # The same of another run, which is asked about once.
+                # Equal answers of several runs are asked about, and counted, once.
                 seen = self._seen.setdefault(subject, set())
                 fresh = np.array([one not in seen for one in nuggets], np.bool_)
                 seen.update(compress(nuggets, own.tolist()))
@@ -163,16 +163,16 @@ class Responses:
 
 
 def assignment_requests(bank: Bank, *, by_people: bool = False) -> Iterator[Request]:
-    """What is asked of every answer, topic by topic."""
+    """What is asked about every answer, topic by topic."""
     responses = Responses(bank)
     return chain.from_iterable(responses.requests(one, by_people) for one in bank.inputs.topics)
 
 
 def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
-    """Nugget scores of answers to the narratives of a bank; None without runs, or where it has no
-    nuggets, and none are to be made. Where they still are, or grades that they are made from are
-    missing and there is none, a value is not known; without a nugget for good it is undefined for
-    every run."""
+    """Nugget scores of answers to the narratives of a bank. None without runs, or if it has no
+    nuggets and none are to be made. A value is unknown if nuggets are still to be made, or there
+    are none while grades from which they are made are missing; a topic that will have no nuggets is
+    undefined for every run."""
     inputs, settings = bank.inputs, bank.settings
     unknown, unmapped = set(), set()
     for topic in inputs.topics:
@@ -193,7 +193,7 @@ def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
 
 def recall_measures(bank: Bank) -> Iterator[LinearMeasure]:
     """Nugget recall as sums over labels. A unit is an answer with a window of nuggets; it is worth
-    the weighted mean of what it says of those that it is the label of."""
+    the weighted mean of its values for the nuggets whose label it is."""
     responses, inputs = Responses(bank), bank.inputs
     windows = dict(chain.from_iterable(map(responses.windows, inputs.topics)))
     for at, measure in enumerate(NUGGET_MEASURES):
@@ -222,6 +222,6 @@ def recall_measures(bank: Bank) -> Iterator[LinearMeasure]:
 def _assigned(
     weights: Mapping[str, Sequence[float]], strict: bool, asked: Request, verdict: Mapping[str, Any]
 ) -> float:
-    own, said = weights[asked.unit_hash], _worth(verdict)
-    values = [float(one == 1) for one in said] if strict else said
+    own, values_said = weights[asked.unit_hash], _worth(verdict)
+    values = [float(one == 1) for one in values_said] if strict else values_said
     return sum(each * one for each, one in zip(own, values, strict=True)) / sum(own)

@@ -1,5 +1,5 @@
-"""The documents of retrieval runs and their grades: what is asked about them, runs scored by them,
-ways of asking beside each other.
+"""The documents of retrieval runs and their grades: what is asked about them, the runs scored by
+them, and a comparison of the ways of asking.
 
 Source: overview of the TREC 2025 RAG track, section 3.4.
 """
@@ -36,8 +36,7 @@ PooledDocument = tuple[str, str]
 
 
 class JudgedDocuments(NamedTuple):
-    """The labels of pooled documents in one way of asking, and the grades that they are; NaN where
-    there is none that can be used."""
+    """The labels of pooled documents under one way of asking, and their grades, NaN if unusable."""
 
     labels: CountedLabels
     grades: Floats
@@ -45,9 +44,9 @@ class JudgedDocuments(NamedTuple):
 
 @dataclass(eq=False)
 class PooledDocuments:
-    """The documents retrieved for narratives: what is asked about them, and what the labels say.
-    ``given`` are qrels that go before the labels of machines; ``about`` says what is asked of a
-    topic in one way beside a document's text, nothing while that is not known."""
+    """The documents retrieved for narratives: what is asked about them, and what labels say.
+    ``given`` are qrels that take precedence over machines' labels. ``about`` gives what is asked
+    for a topic under a way, except a document's text; empty until that is known."""
 
     inputs: TrecRagInputs
     settings: TrecRagSettings
@@ -58,12 +57,12 @@ class PooledDocuments:
 
     @cached_property
     def pool(self) -> list[PooledDocument]:
-        """The documents that are judged: those of the retrieval runs, up to the depth."""
+        """The documents that are judged: those of the retrieval runs, up to the pool depth."""
         return [(topic, doc) for topic, ranks in self.inputs.ranks.items() for doc in ranks]
 
     def _can_be_asked(self, way: str) -> tuple[Bools, Bools]:
-        """Which pooled documents can be asked about in one way, and which have a given grade, which
-        goes before all labels but a person's."""
+        """Which pooled documents can be asked about under a way, and which have a given grade,
+        which takes precedence over all labels but a person's."""
         qrels = self.given if way == self.settings.relevance else {}
         known = {topic for topic in self.inputs.topics if self.about(topic, way)}
         segments = self.inputs.segments
@@ -87,7 +86,7 @@ class PooledDocuments:
         return zip(compress(self.pool, which.tolist()), requests, strict=True)
 
     def judged(self, way: str) -> JudgedDocuments:
-        """What the labels of one way say of the pooled documents; nothing where there is no way."""
+        """The labels of the pooled documents under a way; none under the way "none"."""
         if way not in self._judged:
             if way == "none":
                 labels = CountedLabels(None, np.full(len(self.pool), NONE))
@@ -115,16 +114,16 @@ class PooledDocuments:
 
     @cached_property
     def grades(self) -> dict[str, dict[str, int | None]]:
-        """By topic the grade of every pooled document under the policy, None where there is none: a
+        """By topic, the grade of every pooled document under the policy, None if there is none: a
         person's label, then the given qrels, then the machine's label. Given grades of documents
-        beyond the pool are kept."""
+        outside the pool are kept."""
         judged = self.judged(self.settings.relevance)
         every: dict[str, dict[str, int | None]] = {topic: {} for topic in self.inputs.topics}
         columns = (judged.grades.tolist(), judged.labels.human.tolist())
         for (topic, doc), grade, by_person in zip(self.pool, *columns, strict=True):
             given = self.given.get(topic, {})
-            theirs = doc not in given or by_person
-            every[topic][doc] = _whole(grade) if theirs else given[doc]
+            from_labels = doc not in given or by_person
+            every[topic][doc] = _whole(grade) if from_labels else given[doc]
         for topic, found in every.items():
             given = self.given.get(topic, {})
             found |= {doc: grade for doc, grade in given.items() if doc not in found}
@@ -136,9 +135,9 @@ def _whole(grade: float) -> int | None:
 
 
 def ranked_runs(relevance: PooledDocuments) -> Ranked:
-    """The retrieval runs with the grades under the policy. Where documents are labelled by the
-    evaluation, every topic counts and every pooled document has a label, or lacks one and may rise;
-    where only qrels were given, what they do not have is unjudged by design."""
+    """The retrieval runs with the grades under the policy. If the evaluation has documents
+    labelled, every topic counts, and every pooled document has a label or lacks one and may rise.
+    If there are only given qrels, documents that they lack are unjudged by design."""
     settings, asked = relevance.settings, relevance.asked
     qrels: dict[str, dict[str, int]] = {}
     rising: dict[str, dict[str, float]] = {}
@@ -160,9 +159,9 @@ def ranked_runs(relevance: PooledDocuments) -> Ranked:
     )
 
 
-def compare_ways(relevance: PooledDocuments) -> list[LabelsPair]:
+def compare_gradings(relevance: PooledDocuments) -> list[LabelsPair]:
     """How the ways of asking for relevance agree on the same documents, and each with the given
-    qrels, where both have a label."""
+    qrels, if both have labels."""
     settings, qrels, main = relevance.settings, relevance.inputs.qrels, relevance.given
     labels = {}
     for way in settings.ways:
@@ -182,18 +181,18 @@ def compare_ways(relevance: PooledDocuments) -> list[LabelsPair]:
 
 
 def relevance_rows(relevance: PooledDocuments) -> Iterator[tuple[object, ...]]:
-    """Every pooled document: the grade used, and the label of each way of asking."""
+    """Every pooled document: the grade used, and the label under each way of asking."""
     ways = relevance.settings.ways
-    said = [relevance.judged(way).grades.tolist() for way in ways]
-    for (topic, doc), *grades in zip(relevance.pool, *said, strict=True):
+    by_way = [relevance.judged(way).grades.tolist() for way in ways]
+    for (topic, doc), *grades in zip(relevance.pool, *by_way, strict=True):
         used = relevance.grades[topic][doc]
         for way, grade in zip(ways or ("given",), grades or (nan,), strict=True):
             yield topic, doc, used, way, _whole(grade)
 
 
 def precision(relevance: PooledDocuments) -> Iterator[LinearMeasure]:
-    """Those of the measures that are precision at k as sums over the grades of what runs show;
-    means are over every topic, or over those that a run answers."""
+    """The measures that are precision at k, as sums over the grades of what runs show. Means are
+    over every topic, or over those that a run answers."""
     way, settings, inputs = relevance.settings.relevance, relevance.settings, relevance.inputs
     requests, grade = dict(relevance.requests(way)), partial(grade_of, way)
     for measure in map(parse_measure, settings.measures):

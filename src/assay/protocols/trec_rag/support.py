@@ -1,4 +1,4 @@
-"""Support of answers by the passages they cite: what is asked, and what is known."""
+"""Support of answers by the passages that they cite: what is asked, and what is known."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def support_task(settings: TrecRagSettings) -> AnyTask:
 
 
 def _can_be_asked(bank: Bank, answers: Iterable[RagAnswer]) -> tuple[Cited, Bools]:
-    """The citations of answers with their labels among the inputs, and which of them can be asked
-    about: those that count, of passages whose texts are among the segments."""
+    """The citations of answers with their labels among the inputs, and which can be asked about:
+    those that count and whose passages have texts among the segments."""
     given = bank.given.support
     cited = citations_of(given.get((one.run, one.topic), one) if given else one for one in answers)
-    there = np.array(list(map(bank.inputs.segments.__contains__, cited.docs)), np.bool_)
-    return cited, cited.counting(bank.settings.citations) & there
+    has_text = np.array(list(map(bank.inputs.segments.__contains__, cited.docs)), np.bool_)
+    return cited, cited.counting(bank.settings.citations) & has_text
 
 
 def _asked(bank: Bank, answers: Iterable[RagAnswer], which: Bools) -> Asked:
@@ -55,8 +55,7 @@ def _asked(bank: Bank, answers: Iterable[RagAnswer], which: Bools) -> Asked:
 
 
 def support_requests(bank: Bank, answers: Sequence[RagAnswer] = ()) -> Iterator[Request]:
-    """What is asked of the citations of answers, of all unless some are named; those that have a
-    given label are left out."""
+    """What is asked about the citations of ``answers`` (or of all) that have no given label."""
     answers = answers or bank.inputs.by_topic
     cited, able = _can_be_asked(bank, answers)
     return requests_of(support_task(bank.settings), _asked(bank, answers, able & cited.missing))
@@ -64,7 +63,7 @@ def support_requests(bank: Bank, answers: Sequence[RagAnswer] = ()) -> Iterator[
 
 @dataclass(frozen=True, eq=False)
 class SupportLabels:
-    """What is known of the citations of answers, with the ledger's ``labels`` of them."""
+    """What is known about the citations of answers, with the ledger's ``labels`` of them."""
 
     cited: Cited
     labels: CountedLabels
@@ -74,20 +73,19 @@ class SupportLabels:
         return {one: number for number, one in enumerate(self.cited.answers)}
 
     def of(self, answer: RagAnswer) -> range:
-        """The numbers of an answer's citations."""
+        """The indexes of an answer's citations."""
         number = self._numbers[answer.run, answer.topic]
         return range(*self.cited.first[number : number + 2].tolist())
 
 
 def support_labels(bank: Bank) -> SupportLabels:
-    """The support labels of every answer: those among the inputs, unless a person's is in the
-    ledger, then the ledger's."""
+    """The support labels of every answer: a person's, else those among the inputs, else others."""
     answers = bank.inputs.every_answer
     cited, able = _can_be_asked(bank, answers)
     given = ~cited.missing
     asked = _asked(bank, answers, able)
     labels = bank.book.labels(support_task(bank.settings), asked, given[able]).spread(able)
-    # Those that give way to a given one are not used, nor shown as its reason.
+    # Machines' labels overridden by given ones are not used, nor shown as their reasons.
     labels = labels.without(given & ~labels.human)
     values = labels.map(lambda verdict: SUPPORT_VALUE[verdict["support"]])
     worth = np.where(np.isnan(values), cited.worth, values)
@@ -97,7 +95,7 @@ def support_labels(bank: Bank) -> SupportLabels:
 
 def support_measures(bank: Bank) -> Iterator[LinearMeasure]:
     """Support as sums over labels. A sentence is worth the mean of its citations that count.
-    Precision is the mean over the sentences that have some, recall over all."""
+    Precision is the mean over sentences with citations, recall over all sentences."""
     shares: dict[str, list[Share]] = {"precision": [], "recall": []}
     for answer in bank.inputs.every_answer:
         _, able = _can_be_asked(bank, [answer])
@@ -118,6 +116,6 @@ def support_measures(bank: Bank) -> Iterator[LinearMeasure]:
 
 
 def _worth_from(least: float, _: Request, verdict: Mapping[str, Any]) -> float:
-    """What support is worth, 0 below the least that counts."""
+    """The value of support, or 0 if it is below ``least``."""
     found = SUPPORT_VALUE[verdict["support"]]
     return found if found >= least else 0.0

@@ -27,9 +27,9 @@ from assay.protocols.trec_rag.support import SupportLabels
 
 @dataclass(frozen=True)
 class ScoredLabels:
-    """What scoring found on its way, for files and the report: the bank, the retrieval runs with
-    the grades used, the labels of nuggets (by topic) and of support (None where that is left out)
-    with the values that come of both; ``counts`` are of the sentences of each run."""
+    """Intermediate results of scoring, for files and the report: the bank; the retrieval runs with
+    the grades used; the labels of nuggets (by topic) and of support (None if left out), with the
+    values of both; and ``counts`` of the sentences of each run."""
 
     bank: Bank
     ranked: Ranked
@@ -49,7 +49,7 @@ class ScoredLabels:
 
 
 def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
-    """What heads the report."""
+    """The facts at the head of the report."""
     inputs = state.inputs
     people = state.bank.book.used.count(lambda label: label.labeller.is_human)
     every = {
@@ -100,7 +100,7 @@ def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
 
 
 def _labels(state: ScoredLabels, answers: Sequence[RagAnswer]) -> dict[int, Label]:
-    """The labels of the citations of these answers, whole, by number. The ledger must be open."""
+    """The labels of the citations of these answers, whole, by index. The ledger must be open."""
     if state.support is None:
         return {}
     labels = state.support.labels

@@ -1,2 +1,1 @@
-"""How judges are probed: tasks with verdicts as numbers, and units changed to see whether it
-matters."""
+"""How judges are probed: verdicts as numbers, and units changed to see whether it matters."""

@@ -19,8 +19,7 @@ from assay.tasks.audit.views import Plain, View
 from assay.tasks.base import Unit
 
 Of = Literal["all", "no", "yes"]
-"""Which units a probe is for: all, those that the judge says no to, or those to which it gives the
-highest verdict."""
+"""Which units a probe is for: all, those with a no, or those with the highest verdict."""
 
 
 class ProbedUnit(NamedTuple):
@@ -68,9 +67,9 @@ _NUMBER = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_][\w'’-]*")
 _NO_NAMES = frozenset(("a", "an", "the", "in", "on", "at", "by", "for", "from", "he", "she", "it",
                        "its", "they", "there", "this", "that", "when"))  # fmt: skip
-_SHORT = 4  # words up to which a text may be a name alone
+_SHORT = 4  # most words of a text that may be only a name
 _TOPIC_WORDS = 3
-_LONG = 4  # letters from which on a word says something of a topic
+_LONG = 4  # fewest letters of a word that says something about a topic
 
 
 def words_in(text: str) -> list[str]:
@@ -82,8 +81,7 @@ def sentences_in(text: str) -> list[str]:
 
 
 def names_in(text: str) -> list[str]:
-    """What looks like names: runs of capitalised words, except a single one at the beginning of a
-    longer text."""
+    """What looks like names: runs of capitalised words, but not a single one that begins a text."""
     runs: list[list[re.Match[str]]] = []
     for word in _LETTERS.finditer(text):
         if not word.group()[0].isupper() or word.group().casefold() in _NO_NAMES:
@@ -118,7 +116,7 @@ def _stuffing(view: View, unit: Unit, random: Random, pool: OtherUnits) -> Itera
     if not others or not words_in(about):
         return
     count = len(words_in(about))
-    states = view.claim not in ("", view.text)  # a text that states the claim bears it out
+    states = view.claim not in ("", view.text)  # then a text that states the claim supports it
     if states and count == 1:
         return
     foreign = " ".join(islice(cycle(words_in(random.choice(others))), count))

@@ -172,5 +172,4 @@ VIEWS: Mapping[str, View] = {
         {"verdict": "A"}, mark="ANSWER A", listed=Listed(("answer_a", "answer_b"), _answers),
     ),
 }  # fmt: skip
-"""Task → how an audit sees it. The verdicts of other tasks cannot be high or low: they are only
-asked again."""
+"""Task → how an audit sees it. Tasks without high or low verdicts are only asked again."""
