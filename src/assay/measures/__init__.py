@@ -1,9 +1,8 @@
 """Evaluation measures as pure functions: nothing here reads a file or knows a protocol.
 
 Ranking measures are objects: ``measures.nDCG @ 20``, ``measures.nDCG(gain="exp") @ 20``,
-``measures.AP(rel=2)``. :func:`evaluate` scores runs with them. Import
-``assay.measures.confidence`` (calibration and modesty) and ``assay.measures.bootstrap``
-(intervals) by name.
+``measures.AP(rel=2)``. :func:`evaluate` scores runs with them. Import ``assay.measures.confidence``
+(calibration and modesty) and ``assay.measures.bootstrap`` (intervals) by name.
 
 Importing this package loads neither numpy nor polars; the first access to :func:`evaluate` does.
 """

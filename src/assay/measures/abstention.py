@@ -115,20 +115,17 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
         )
     wrong, unknown = answers.correct == 0, np.isnan(answers.correct)
     hits, maybe_hits = int((withheld & wrong).sum()), int((withheld & unknown).sum())
-    withheld_count = int(withheld.sum())
-    precision = None
-    if withheld_count:
-        precision = Range(hits / withheld_count, (hits + maybe_hits) / withheld_count)
+    count = int(withheld.sum())
     return SweepPoint(
         threshold,
-        withheld_count,
+        count,
         Range(int(surely_retained.sum()) / n, int(retained.sum()) / n),
         accuracy,
         hmr,
         attempted_accuracy,
         # Removing an answer can lower HMR below what it is with the answer, whether right or wrong.
         OPEN if (retained & ~surely_retained).any() else attempted_hmr,
-        precision,
+        Range(hits / count, (hits + maybe_hits) / count) if count else None,
         _share(hits, int((retained & wrong).sum()), maybe_hits, int((retained & unknown).sum())),
     )
 

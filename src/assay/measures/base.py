@@ -110,8 +110,7 @@ class Measure(ABC):
         return type(self)(**{**vars(self), "k": k})
 
     def __call__(self, **parameters: Any) -> Self:
-        """The same measure with other parameters. Raises ValueError if a parameter is unknown or
-        out of range."""
+        """The same measure with other parameters. Raises ValueError if one is invalid."""
         return type(self)(**{**vars(self), **parameters})
 
     def require_cutoff(self) -> Self:

@@ -85,8 +85,7 @@ def mean_interval(
 def mean_intervals(
     samples: Sequence[Floats], *, level: float = 0.95, resamples: int = 2000, seed: int
 ) -> list[Interval | None]:
-    """Bootstrap interval of the mean of each sample; see :func:`mean_interval`. Samples must be
-    finite."""
+    """The :func:`mean_interval` of each sample. Samples must be finite."""
     probability(level, "level")
     intervals: list[Interval | None] = [None] * len(samples)
     for n in dict.fromkeys(map(len, samples)):  # nearly always a single size
@@ -118,13 +117,11 @@ def confidence_intervals(
 ) -> dict[str, Interval]:
     """Bootstrap intervals of the confidence measures, over questions.
 
-    ``p``: confidences from 0 to 1. ``c``: 1 if the answer is correct, else 0. ``bins``: number
-    of bins of ECE and MCE. ``closed``: which end of a bin belongs to it, see
+    ``p``: confidences from 0 to 1. ``c``: 1 if the answer is correct, else 0. ``bins``: number of
+    bins of ECE and MCE. ``closed``: which end of a bin belongs to it, see
     :data:`assay.measures.confidence.Closed`. ``level``: the confidence level. ``resamples``: how
     many times the questions are drawn with replacement. ``seed``: the seed of the draws.
-    ``measures``: the measures wanted, all by default.
-
-    Returns intervals by name, in the order of
+    ``measures``: the measures wanted, all by default. Returns intervals by name, in the order of
     :func:`assay.measures.confidence.confidence_measures`. AUROC is left out if it is undefined on
     the data or in every resample; with a single question there are no intervals at all. Raises
     ValueError as :func:`assay.measures.confidence.check` does, or if a setting is out of range.
@@ -225,8 +222,7 @@ def percentile_interval(values: Floats, level: float, n: int) -> Interval | None
 
 
 def percentiles(values: Floats, level: float, n: int) -> Floats:
-    """Ends of percentile intervals: 2 × …, from values (resamples × …) of resamples of ``n``
-    topics."""
+    """Ends of percentile intervals: 2 × …, from values (resamples × …) over ``n`` topics."""
     share = tail_share(level, n)
     return np.quantile(values, (share, 1.0 - share), axis=0)
 

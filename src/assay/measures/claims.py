@@ -113,8 +113,7 @@ def reference_cells(labels: ClaimLabels) -> dict[str, tuple[Bools, Bools]]:
 
 
 def reference_scores(labels: ClaimLabels) -> dict[str, Range]:
-    """ClaimRecall, ContextRecall, ContextPrecision(claims), and the cells of the reference's
-    claims."""
+    """ClaimRecall, ContextRecall, ContextPrecision(claims), and the cells of its claims."""
     n = len(labels.u)
     scores = {
         "ClaimRecall": share(labels.u),

@@ -134,7 +134,7 @@ def _weighted(weights: Floats, counts: Floats) -> Floats:
 
 
 def _reward_sums(tally: Tally) -> Floats:
-    """O, |I⁻|, U and |I⁺|: Σ p and the number of the wrong answers, then Σ (1 − p) and the number
+    """O, |I⁻|, U and |I⁺|: Σ p and number of the wrong answers, Σ (1 − p) and number
     of the right ones."""
     wrong, right = tally.counts
     over, under = _weighted(tally.levels, wrong), _weighted(1.0 - tally.levels, right)
@@ -301,8 +301,7 @@ def reliability_bins(
 
 
 ece = partial(_value, "ECE")
-"""Expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins, which ``bins`` and
-``closed`` define."""
+"""Expected calibration error: Σ (n_b / N) |acc_b − conf_b| over bins (``bins``, ``closed``)."""
 
 mce = partial(_value, "MCE")
 """Maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
@@ -325,8 +324,7 @@ all answers are right or all are wrong."""
 
 @dataclass(frozen=True)
 class RiskPoint:
-    """What a system would achieve if it gave only answers with a confidence of at least
-    ``threshold``.
+    """What a system would achieve with only answers of a confidence of at least ``threshold``.
 
     ``n``: the number of such answers. ``coverage``: their share of all answers. ``accuracy``: the
     share of them that is correct. ``risk``: 1 − accuracy.
@@ -362,8 +360,7 @@ def risk_coverage(p: npt.ArrayLike, c: npt.ArrayLike) -> list[RiskPoint]:
 
 
 def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> float:
-    """The accuracy at the highest threshold that still answers a share ``coverage`` of the
-    questions.
+    """The accuracy at the highest threshold that answers a share ``coverage`` of the questions.
 
     Answers of equal confidence are never split, so more may be answered. Raises ValueError if
     ``coverage`` is not above 0 and at most 1.

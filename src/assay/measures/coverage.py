@@ -156,8 +156,7 @@ def _stacked(pools: Sequence[Bools]) -> Bools:
 @dataclass(frozen=True, slots=True)
 class AlphaIdeal:
     """Bounds of the denominator of α-nDCG over all completions of the missing grades, per pool.
-    ``excess``: the most that α-nDCG can be; it is above 1, as the greedy list may not be the
-    best."""
+    ``excess``: the most that α-nDCG can be, above 1, as the greedy list may not be the best."""
 
     least: Floats
     most: Floats

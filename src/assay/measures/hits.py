@@ -128,8 +128,7 @@ class Hits:
         """Accumulate the values of each list by itself.
 
         Lists of similar length (up to a factor of 2) are stacked and accumulated together. This
-        gives what a loop over the lists would; subtracting running sums over all lists would lose
-        digits.
+        gives what a loop would; subtracting running sums over all lists would lose digits.
         """
         result = np.empty_like(values)
         lengths = self.count()

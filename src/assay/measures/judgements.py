@@ -33,8 +33,7 @@ class Ideals:
         self._relevant: dict[float, Integers] = {}
 
     def relevant(self, rel: float = RELEVANT, most: int | None = None) -> Integers:
-        """R for each topic: how many grades of its ideal list are at least ``rel``, and at most
-        ``most``."""
+        """R for each topic: the number of grades ≥ ``rel`` in its ideal list, at most ``most``."""
         if rel not in self._relevant:
             self._relevant[rel] = self.best.relevant(rel).count()
         return self._relevant[rel] if most is None else np.minimum(self._relevant[rel], most)
@@ -94,10 +93,9 @@ class Judgements(Ideals):
     topics whose ideal list (and R) does not come from *grades*. ``subtopics``: topic → subtopic →
     document id → grade, for measures that use them. ``own_hits``: the hits of the run whose
     documents *ideals* are made of, if so. The attribute ``flat`` has all grades, topic by topic,
-    and ``lists`` the number of each one's topic.
-
-    Raises ValueError if there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks,
-    a grade or *g_max* is not a finite number, or a grade is above *g_max*.
+    and ``lists`` the number of each one's topic. Raises ValueError if there is no topic, *ideals*
+    or *subtopics* has a topic that *grades* lacks, a grade or *g_max* is not a finite number, or a
+    grade is above *g_max*.
     """
 
     def __init__(
@@ -234,8 +232,7 @@ class Judgements(Ideals):
         return np.bincount(by_subtopic.rows, gains, len(self.flat)).astype(np.float64, copy=False)
 
     def _covering(self, rel: float) -> Bools:
-        """Whether the document of each judgement (row) covers each subtopic of its topic
-        (column)."""
+        """Whether each judgement's document (row) covers each subtopic of its topic (column)."""
         by_subtopic, columns = self._by_subtopic
         relevant = by_subtopic.grades >= rel
         most_subtopics = max(map(len, self.subtopics.values()))

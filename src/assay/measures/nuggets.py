@@ -87,8 +87,7 @@ def nugget_weights(vital: npt.ArrayLike) -> Floats:
 
 
 def _scores(worth: Floats, vital: Bools) -> Floats:
-    """Measures × answers, NaN if undefined. The sums are of multiples of 1/4, so they are exact in
-    any order."""
+    """Measures × answers, NaN if undefined. Sums of multiples of 1/4 are exact in any order."""
     weights, full = nugget_weights(vital), worth == FULL
     sums = [
         ((full if name in STRICT else worth) * weight).sum(axis=-1)

@@ -13,8 +13,7 @@ def probability(value: float, name: str) -> float:
 
 
 def whole_number(value: int, name: str, least: int = 1) -> int:
-    """Return ``value`` as an int. Raises ValueError if it is not a whole number of at least
-    ``least``."""
+    """Return ``value`` as an int. Raises ValueError unless it is a whole number from ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number from {least}, got {value}")
     return int(value)

@@ -238,7 +238,7 @@ def _comps(grades: Floats, counts: Floats) -> Floats:
 
 def comp(grades: Sequence[float]) -> float:
     """Comp (eqs. 9–11): 1 − JSD between the normalised grades of the K pooled sections and the
-    uniform distribution; 0 if all grades are 0. Raises ValueError if there are no grades, or one is
+    uniform distribution; 0 if all grades are 0. Raises ValueError if there are none, or one is
     negative."""
     if not grades or min(grades) < 0:
         raise ValueError("there must be grades, and none below 0")

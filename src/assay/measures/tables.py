@@ -53,8 +53,7 @@ def rows(
 
 
 def frame(table_rows: Iterable[Row]) -> pl.DataFrame:
-    """Rows as a DataFrame with the columns ``run``, ``topic``, ``measure``, ``value``,
-    ``reason``."""
+    """A DataFrame with the columns ``run``, ``topic``, ``measure``, ``value``, ``reason``."""
     import polars as pl  # noqa: PLC0415 (slow to import)
 
     names = ("run", "topic", "measure", "value", "reason")

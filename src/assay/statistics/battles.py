@@ -32,7 +32,7 @@ WinRates = Literal["half", "opponents"]
 where ties are not wins (as in Search Arena)."""
 
 _RIDGE = 1e-5
-"""This share of the number of battles is added to the diagonal of the sandwich's inner matrix (as
+"""This share of the battles is added to the diagonal of the sandwich's inner matrix (as
 in arena-rank)."""
 _CELLS_AT_ONCE = 1_000_000
 

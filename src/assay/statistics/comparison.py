@@ -191,7 +191,7 @@ def compare_confidences(
     ``confidences``: 0 to 1, n topics × m runs. ``correct``: whether the answers are correct, n × m.
     ``measure``: a name among :data:`assay.measures.confidence.MEASURES`. For the others see
     :func:`compare_runs`. Raises ValueError if the data are not n × m for at least 2 topics and 2
-    runs, the names do not fit or repeat, the measure is defined for fewer than 2 runs, or a setting
+    runs, names do not fit or repeat, the measure is defined for fewer than 2 runs, or a setting
     is out of range.
     """
     p, c = score_matrix(confidences), score_matrix(correct)

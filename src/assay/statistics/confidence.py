@@ -74,8 +74,7 @@ class MeasuredDraws:
         return np.concatenate(summed)
 
     def sums(self, counts: Floats) -> Floats:
-        """The sums of each draw: draws × m × f. ``counts``: how often each question is drawn, draws
-        × n."""
+        """The sums of each draw: draws × m × f. ``counts``: how often each is drawn, draws × n."""
         return np.asarray((counts @ self._summands).reshape(len(counts), self._runs, -1))
 
     def value(self, sums: Floats, questions: int) -> Floats:
@@ -156,8 +155,7 @@ def paired_differences(
     seed: int,
     exact_limit: int,
 ) -> list[PairedDifference]:
-    """Compare pairs of runs by one measure as :func:`compare_confidence` does, all with the same
-    draws.
+    """Compare pairs of runs as :func:`compare_confidence` does, all with the same draws.
 
     ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``pairs``: the columns of
     the two runs of each pair. Raises ValueError if the measure is unknown, or a setting is out of

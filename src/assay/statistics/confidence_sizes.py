@@ -80,7 +80,7 @@ class SimulatedRow:
     level of the test, or 1 − the level of the interval. ``beta``: the risk of missing the
     difference; ``None`` for an interval. ``mind``: the smallest difference to detect, or the width.
     ``topics``: the number of questions; ``None`` if more than :data:`MOST_QUESTIONS`. ``worst``:
-    the number for the pair of runs that needs most; ``None`` likewise, or for an interval.
+    that for the pair of runs that needs most; ``None`` likewise, or for an interval.
     """
 
     design: Literal["paired", "interval", "interval-run"]
@@ -209,6 +209,5 @@ def _intervals(simulation: Simulation, alpha: float, width: float) -> Iterator[S
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """The smallest sufficient number of questions, to within 1 %, as the simulation is no more
-    precise."""
+    """The smallest sufficient number of questions to within 1 %: simulation is no more precise."""
     return smallest(enough, 8, MOST_QUESTIONS, tolerance=0.01)

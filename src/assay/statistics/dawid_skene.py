@@ -59,11 +59,9 @@ def dawid_skene(
     """Estimate the true categories of units and the error rates of people together, by EM.
 
     In the model, a unit's true category k is drawn from the prior; each person then gives category
-    l with a probability π_kl of their own, independently of the others. The fit starts from the
-    shares of votes.
-
-    Source: Dawid & Skene 1979, Maximum likelihood estimation of observer error-rates using the EM
-    algorithm.
+    l with a probability π_kl of their own, independently of others. The fit starts from the shares
+    of votes. Source: Dawid & Skene 1979, Maximum likelihood estimation of observer error-rates
+    using the EM algorithm.
 
     ``labels``: I × P whole numbers from 0 to ``categories`` − 1, or :data:`NO_LABEL`.
     ``categories``: K. ``smoothing``: the number of pseudo-labels in each cell of each person's K ×

@@ -138,8 +138,7 @@ def compare(
     label_bins: Sequence[str],
     judgment_bins: Sequence[str],
 ) -> ExamAgreement:
-    """The agreement of (label, judgment) pairs, at least one. ``top``: the highest label
-    possible."""
+    """Agreement of (label, judgment) pairs, at least one. ``top``: the highest label possible."""
     labels, judged = (np.array(column) for column in zip(*pairs, strict=True))
     levels = tuple(sorted({judgment for _, judgment in pairs}, reverse=True))
     counts = {

@@ -150,8 +150,7 @@ class ItemBoard:
         return Estimate(value, interval)
 
     def settles(self, topic: str, column: int | None, *, goes: bool) -> Range:
-        """The number of pairs of runs whose order on the topic a proposal changes, from certainly
-        to possibly.
+        """How many pairs of runs a proposal reorders on the topic, from certainly to possibly.
 
         ``column``: the item to be removed or reworded, or ``None`` if one is added. ``goes``:
         whether it is removed, which changes the pairs that it decides. Otherwise a new item takes
@@ -207,8 +206,7 @@ class ItemBoard:
         return int((groups**2 - within).sum() // 2)
 
     def tied(self, topic: str) -> int | None:
-        """The number of pairs of runs that are tied on the topic; ``None`` if labels are
-        missing."""
+        """The number of pairs of runs tied on the topic; ``None`` if labels are missing."""
         items = self._topics[topic]
         if not items.certain:
             return None
@@ -220,8 +218,7 @@ def _mean(values: Floats) -> Floats:
 
 
 def _order(sums: Floats) -> npt.NDArray[np.float64]:
-    """1, 0 or −1 for each pair of runs: better, tied or worse. (Values are multiples of ½, so sums
-    are exact.)"""
+    """1, 0 or −1 for each pair of runs: better, tied or worse. (Sums of halves are exact.)"""
     return np.asarray(np.sign(sums[:, None] - sums[None, :]))
 
 

@@ -25,10 +25,9 @@ def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tupl
     """The letters of every run: two runs share a letter if and only if they do not differ.
 
     ``means``: m means, which order the letters: the best run has an ``a``. ``different``: m × m,
-    whether two runs differ significantly. Returns the letters of each run, in the same order:
-    ``a`` to ``z``, then ``aa``, ``ab``, …. Raises TooManyGroups if more than 5,000 groups are
-    needed, and ValueError if the shapes do not fit, or ``different`` is not symmetric or true on
-    its diagonal.
+    whether two runs differ significantly. Returns the letters of each run, in the same order: ``a``
+    to ``z``, then ``aa``, ``ab``, …. Raises TooManyGroups if more than 5,000 groups are needed,
+    ValueError if shapes do not fit, or ``different`` is not symmetric or true on its diagonal.
     """
     values, table = _check(means, different)
     order = np.argsort(-values, kind="stable")

@@ -23,8 +23,7 @@ def mcnemar(up: int, down: int) -> float | None:
 
     Under the null hypothesis, verdicts flip in either direction with probability ½; p is twice the
     smaller tail of the binomial distribution, at most 1. ``up``: the number of units that flipped
-    from no to yes. ``down``: from yes to no. Raises ValueError if a count is not a whole number
-    from 0.
+    from no to yes. ``down``: from yes to no. Raises ValueError if one is not a whole number from 0.
     """
     n = whole_number(up, "up", 0) + whole_number(down, "down", 0)
     if not n:

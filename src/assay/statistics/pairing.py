@@ -24,8 +24,7 @@ Match = tuple[str, str, str]
 """A topic and the names of two runs."""
 
 _LEAST_PRIOR = 1.0
-"""The number of virtual ties of each run, with which the rating of a new run is uncertain, but not
-infinitely so."""
+"""Virtual ties of each run, which make the rating of a new run uncertain, but not infinitely so."""
 
 
 def _bits(*parts: object) -> bytes:
@@ -51,8 +50,7 @@ def battles_per_topic(runs: int, per_run: float) -> int:
 
 
 def all_battles(answered: Mapping[str, Sequence[str]]) -> list[Match]:
-    """Every pair of runs on every topic that both answered. ``answered``: the runs that answered
-    each topic."""
+    """Every pair of runs on each topic that both answered. ``answered``: the runs of each topic."""
     return [
         (topic, *pair) for topic, runs in answered.items() for pair in combinations(sorted(runs), 2)
     ]

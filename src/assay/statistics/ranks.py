@@ -130,8 +130,7 @@ def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
 
 
 def extrapolated(agreements: Floats, p: float) -> Floats:
-    """Extrapolated RBO: (1 − p)/p Σ_d A_d p^d + A_D p^D, for agreements A at depths 1 to D, given
-    as B × D."""
+    """Extrapolated RBO: (1 − p)/p Σ_d A_d p^d + A_D p^D, for agreements A, B × D depths."""
     weights = (1 - p) * p ** np.arange(agreements.shape[1], dtype=np.float64)
     value: Floats = agreements @ weights + agreements[:, -1] * p ** agreements.shape[1]
     return np.clip(value, 0.0, 1.0)
@@ -154,8 +153,7 @@ def _middle_ranks(scores: Floats) -> Floats:
 def _group_ranks(
     scores: Floats,
 ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
-    """The first and last rank of the items with the same score as each item, from 1 for the
-    lowest."""
+    """The first and last rank of the items with an equal score, from 1 for the lowest."""
     n = scores.shape[1]
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)

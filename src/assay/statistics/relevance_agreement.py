@@ -26,8 +26,7 @@ Agree = Callable[..., Agreement]
 
 
 class PoolDocument(NamedTuple):
-    """A document of the pool: ``grade``, the label used, and ``label``, the run's; None if
-    missing."""
+    """A pooled document: ``grade``, the label used, and ``label``, the run's; None if missing."""
 
     topic: str
     grade: float | None

@@ -191,8 +191,7 @@ def anova_topics(
 
 
 def interval_topics(alpha: float, width: float, variance: float) -> int:
-    """The smallest n for which the expected width of the interval, end to end, is at most
-    ``width``.
+    """The smallest n for which the expected width of the interval is at most ``width``.
 
     For the other arguments see :func:`expected_width`. Raises ValueError if an argument is out of
     range, or more than 10⁹ topics would be needed.

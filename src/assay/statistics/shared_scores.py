@@ -71,9 +71,8 @@ def by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str,
 def shared_runs(
     first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]], what: str
 ) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """The runs that have scores in both tables; and all other runs, by the field of
-    :class:`assay.statistics.correlation.CorrelationReport`. Raises ValueError if fewer than 2 are
-    shared."""
+    """The runs with scores in both tables, and all others by the field of ``CorrelationReport``.
+    Raises ValueError if fewer than 2 are shared."""
     shared = [run for run in first if run in second]
     used = [run for run in shared if first[run] and second[run]]
     if len(used) < 2:

@@ -115,8 +115,7 @@ class StackedPairs:
         b: int,
         p: float,
     ) -> float:
-        """The extrapolated RBO of resample ``b``; :mod:`assay.statistics.correlation` explains
-        ties.
+        """The extrapolated RBO of resample ``b``; see :mod:`assay.statistics.correlation` for ties.
 
         ``weights``: the number of copies of each pair. ``in_x``, ``in_y``: for each group of equal
         first (or second) scores, in every resample, the number of pairs above it, and in it. ``p``:

@@ -23,8 +23,7 @@ class Outside:
     """A label that is not on the scale.
 
     ``labeller``: ``first`` or ``second``. ``label``: the label as given. ``count``: how often.
-    ``counted_as``: the label that it counts as: the nearest end of the scale if clipped, else
-    itself.
+    ``counted_as``: what it counts as: the nearest end of the scale if clipped, else itself.
     """
 
     labeller: str

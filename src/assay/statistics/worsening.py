@@ -106,8 +106,7 @@ def session_interval(
 
 def detectable_loss(spread: float, n: int, alpha: float) -> float | None:
     """The loss δ that a one-sided paired t-test of level ``alpha`` detects with power
-    :data:`POWER`, from the noncentral t distribution; None with fewer than 2 questions, or if
-    nothing varies.
+    :data:`POWER`, by the noncentral t; None with fewer than 2 questions, or if nothing varies.
 
     ``spread``: s_d, the standard deviation of the differences; with sessions, that of their sums
     divided by the mean size of a session. ``n``: the number of questions, or sessions. Raises

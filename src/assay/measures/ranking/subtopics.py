@@ -1,6 +1,6 @@
 """Diversity measures, for documents judged by subtopic (intent): α-nDCG, I-rec, D-nDCG, D♯-nDCG.
 
-All subtopics are equally likely. Without judgements by subtopic, all relevant documents cover the
+All subtopics are equally likely. Without judgements by subtopic, relevant documents cover the
 same single one.
 """
 

@@ -79,8 +79,7 @@ def half_width(variance: float, n: int, tightest: float, *, level: float = 0.95)
     """Half the width of an asymptotic confidence sequence for a mean.
 
     The sequence holds for all n at once, so it may be checked after every label, and labelling
-    stopped at any time. (An ordinary interval that is checked often will miss the mean at some
-    point.)
+    stopped at any time. (An ordinary interval checked often misses the mean at some point.)
 
     √(2(Vρ² + 1)/(t²ρ²) · ln(√(Vρ² + 1)/α)), ρ² = (−2 ln α + ln(1 − 2 ln α))/V*.
 

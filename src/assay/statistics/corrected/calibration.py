@@ -45,8 +45,7 @@ class Expected:
 
 
 def grades(judge: Floats) -> Integers:
-    """The grade of each label: its number among the distinct labels, or its quantile bin if there
-    are many of them."""
+    """The grade of each label: its number among distinct labels, or a quantile bin if many."""
     different, numbers = np.unique(judge, return_inverse=True)
     if len(different) >= _MANY:
         edges = np.unique(np.quantile(judge, np.arange(1, _BINS) / _BINS))

@@ -49,9 +49,8 @@ def draw(
     The sum of the runs' variances is lowest for π_i ∝ ℓ_i u_i, with ℓ_i = √Σ_r w_ri² for
     ``leverage`` (scores) and √(R Σ_r w_ri² − (Σ_r w_ri)²) for ``pairs`` (differences, in which what
     all runs share cancels). π_i is capped at 1 and mixed with an equal share for all items, so that
-    every item that counts can be drawn.
-
-    Source: the specification of trust, section 4; active inference (Zrnic & Candès 2024).
+    every item that counts can be drawn. Source: the specification of trust, section 4; active
+    inference (Zrnic & Candès 2024).
 
     ``weights``: R × I; an item without weight in any run is never drawn. ``n``: the expected number
     of labels; the number drawn has a standard deviation of at most √n. ``uncertainty``: u for each
@@ -109,9 +108,8 @@ def next_batch(
     """Draw about ``n`` more items, preferring those that help to decide undecided pairs of runs.
 
     π ∝ u_i √Σ (w_ri − w_si)²/se_rs² over the undecided pairs. In the next estimate, the labels of
-    the known items belong in ``offset`` of :func:`items`, with weights of 0.
-
-    Source: the specification of trust, section 6.
+    the known items belong in ``offset`` of :func:`items`, with weights of 0. Source: the
+    specification of trust, section 6.
 
     ``weights``: R × I, as for :func:`draw`. ``estimates``: of earlier batches; they tell which
     pairs are undecided. ``uncertainty``: as for :func:`draw`. ``known``: whether people have
@@ -159,8 +157,7 @@ def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
 
 
 def _draw_items(size: Floats, eligible: Bools, n: int, mix: float, seeds: tuple[int, ...]) -> Draw:
-    """Draw about ``n`` of the ``eligible`` items, with probabilities that increase with
-    ``size``."""
+    """Draw about ``n`` of the ``eligible`` items, with probabilities that rise with ``size``."""
     whole_number(n, "n")
     if not 0 < mix <= 1:
         raise ValueError(

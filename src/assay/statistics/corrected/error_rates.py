@@ -24,9 +24,8 @@ def rogan_gladen(
 
     θ̂ = (p̂ + q₀ − 1)/(q₀ + q₁ − 1) with sensitivity q₁ and specificity q₀, clipped to 0 to 1. The
     interval does not account for differences between the two collections. Never compare runs by it:
-    the specificity of a judge that favours models of its own family is different for these.
-
-    Source: the specification of trust, section 7; Rogan & Gladen 1978; Lee et al. 2025.
+    the specificity of a judge that favours models of its own family is different for these. Source:
+    the specification of trust, section 7; Rogan & Gladen 1978; Lee et al. 2025.
 
     ``positive``: how many of the ``n`` units here the judge calls right. ``true_positive``: how
     many it called right of the ``m1`` units elsewhere that people called right. ``true_negative``:

@@ -24,7 +24,7 @@ class Estimates:
     scores. ``df``: R degrees of freedom of Student's t. ``judge_weight``: how useful the judge was,
     from 0 (not at all) to 1; each estimator defines it. ``human_only_value``, ``human_only_low``,
     ``human_only_high``: scores and intervals from the same labels by people, without the judge.
-    ``labels``: the number of units that people labelled: topics, or items. ``population``: what the
+    ``labels``: the number of topics, or items, that people labelled. ``population``: what the
     intervals are about.
     """
 
@@ -100,8 +100,7 @@ def difference_variance(covariance: Floats) -> Floats:
 
 
 def half_widths(variance: Floats, df: Floats, level: float) -> Floats:
-    """Half the width of Student's t intervals. Raises ValueError if ``level`` is not between 0 and
-    1."""
+    """Half the width of Student's t intervals. Raises ValueError unless 0 < ``level`` < 1."""
     from scipy import special  # noqa: PLC0415 (slow to load)
 
     quantile = special.stdtrit(df, (1.0 + probability(level, "level")) / 2.0)

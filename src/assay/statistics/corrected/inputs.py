@@ -87,8 +87,7 @@ def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
 
 
 def weight_matrix(values: npt.ArrayLike) -> Floats:
-    """Check weights, runs × items. Raises ValueError if they are not a matrix of finite numbers, or
-    all are 0."""
+    """Check weights, runs × items. Raises ValueError if not a finite matrix, or all are 0."""
     weights = numbers(values, "weights (run, item)")
     if weights.ndim != 2:
         raise ValueError(f"give the weights as runs × items, got {weights.ndim} dimensions")

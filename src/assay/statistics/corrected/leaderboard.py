@@ -41,9 +41,8 @@ def rank_sets(
     The critical value is the ``level``-quantile of max_{r<s} |Z_r − Z_s|/se_rs over draws of Z from
     Student's t with the covariance of the estimates, and the median of their degrees of freedom. A
     pair is decided if its difference is greater than this many standard errors, or, without any
-    error, if it is not 0.
-
-    Source: the specification of trust, section 6; Mogstad, Romano, Shaikh & Wilhelm 2024.
+    error, if it is not 0. Source: the specification of trust, section 6; Mogstad, Romano, Shaikh &
+    Wilhelm 2024.
 
     ``level``: the probability that all pairs called decided are decided correctly. ``draws``: the
     number of draws of Z; at least 1/(1 − ``level``), to reach so high a quantile. ``seed``: of the
@@ -150,7 +149,6 @@ def shrink(estimates: Estimates, judge: npt.ArrayLike) -> tuple[Floats, float]:
     Unbiased scores do not order runs best: with few labels, each run's correction is mostly noise.
     θ̃ = judge + mean + s (corr − mean), corr = θ̂ − judge, s = max(0, 1 − tr(PCP)/‖P corr‖²),
     P = 1 − 11ᵀ/R. Use these values for the order only; for scores and intervals, use ``estimates``.
-
     Source: the specification of trust, section 6; Li & Ignatiadis, prediction-powered shrinkage.
     ``estimates``: the corrected scores. ``judge``: R scores by the judge alone. Returns R values,
     and s, which is 1 if each run has its full correction, and 0 if all have the mean one. Raises

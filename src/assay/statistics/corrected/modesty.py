@@ -32,8 +32,7 @@ _PSEUDO = 2.0
 verdict of the judge."""
 
 _OWN = 20.0
-"""With this many effective answers, the variance of the drawn answers and the modelled one have
-equal weight."""
+"""The number of effective answers with which their own and the modelled variance weigh the same."""
 
 _FEW = 3
 """With fewer wrong (or right) drawn answers than this, the interval of HMR may be too narrow."""
@@ -71,10 +70,8 @@ def hmr(
     The interval of HMR may have too little coverage if fewer than 3 drawn answers are wrong, or
     right (then there is a warning), or if a few unusual confidences dominate. For ``like these``, P
     is taken to be that of the whole population, so that R_O has less coverage if confidences are
-    far above correctness (.91 to .93 in simulations).
-
-    Source: the specification of trust, section 5 (C); the measures are those of
-    :mod:`assay.measures.confidence`.
+    far above correctness (.91 to .93 in simulations). Source: the specification of trust, section 5
+    (C); the measures are those of :mod:`assay.measures.confidence`.
 
     ``confidence``: p, the confidences of Q answers, 0 to 1. ``people``: c, 1 for right and 0 for
     wrong; NaN if the question was not drawn. ``judge``: the judge's verdicts on any scale, none
@@ -184,8 +181,7 @@ class _Sample(NamedTuple):
 
 
 def _means(sample: _Sample) -> tuple[Floats, Floats]:
-    """Estimates of a and b, limited to values that are possible if some answers are right and some
-    wrong."""
+    """Estimates of a and b, limited to values possible if some answers are right and some wrong."""
     p, m = sample.p, sample.m
     residual = sample.c - sample.seen(m)
     a = m.mean(axis=1) + residual.mean(axis=1)

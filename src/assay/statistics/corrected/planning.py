@@ -47,9 +47,8 @@ def items_covariance(
     Σ_i w_ri w_si (1 − π_i)/π_i v_i, where people say yes to item i with probability m_i, and v_i is
     the variance of a label that will be estimated from the drawn labels. It is more than m(1 − m),
     because few labels determine m only roughly, and :func:`assay.statistics.corrected.items` allows
-    for disagreements that nobody has seen.
-
-    Source: the specification of trust, section 4 (the expectation of ``pool``).
+    for disagreements that nobody has seen. Source: the specification of trust, section 4 (the
+    expectation of ``pool``).
 
     ``weights``: R × I. ``expectation``: m, I numbers from 0 to 1. ``pi``: the probability that each
     item is drawn; 0 if it is known already. Raises ValueError if the shapes do not fit, or a number
@@ -92,9 +91,7 @@ def topics_covariance(
 
     (1 − n/N) S/n with S_rs = N Σ_i w_ri w_si m_i (1 − m_i), for independent labels. If most topics
     are expected to have exactly the score of the more likely labels, unseen disagreements are added
-    as in :func:`assay.statistics.corrected.topics`.
-
-    Source: the specification of trust, section 3.
+    as in :func:`assay.statistics.corrected.topics`. Source: the specification of trust, section 3.
 
     ``weights``: R × I. ``expectation``: m, I numbers from 0 to 1. ``topic``: the topic number of
     each item. ``n``: the number of topics to draw. Raises ValueError if the shapes do not fit, or

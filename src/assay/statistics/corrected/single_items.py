@@ -31,8 +31,7 @@ from assay.statistics.corrected.inputs import (
 )
 
 _OWN = 10.0
-"""With this many (effective) drawn items of its own, a run's own variance and the pooled one have
-equal weight."""
+"""The number of effective items with which a run's own and the pooled variance weigh the same."""
 
 LEAST_SPREAD = 1e-4
 """The least variance of a label around its expectation, in units of the squared label range."""
@@ -59,11 +58,10 @@ def items(
 
     θ̂_r = c_r + Σ_i w_ri m_i + Σ_{i drawn} w_ri (y_i − m_i)/π_i, where m is the judge calibrated
     against people on other topics. The variance combines that of a run's own drawn items with a
-    pooled one; the more drawn items a run has, the greater the weight of its own.
-
-    Source: the specification of trust, section 4 (B): augmented inverse probability weighting
-    (Robins, Rotnitzky & Zhao 1994), calibrated (van der Laan & van der Laan 2026) and cross-fitted
-    (Zrnic & Candès 2023).
+    pooled one; the more drawn items a run has, the greater the weight of its own. Source: the
+    specification of trust, section 4 (B): augmented inverse probability weighting (Robins,
+    Rotnitzky & Zhao 1994), calibrated (van der Laan & van der Laan 2026) and cross-fitted (Zrnic &
+    Candès 2023).
 
     ``weights``: w, R × I. ``people``: I labels, NaN if an item was not drawn. ``judge``: I labels
     of one judge, or J × I of several, on any scale and none missing. ``pi``: the probability with

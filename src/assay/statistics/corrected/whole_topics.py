@@ -20,8 +20,7 @@ from assay.statistics.corrected.inputs import (
 
 _UNSEEN = 2.0
 """The number of unseen disagreements between people and judge that are added to each run if these
-are rare: a judge that always agreed in five topics may disagree in the sixth (Agresti & Min
-2005)."""
+are rare: a judge that agreed in five topics may not in the sixth (Agresti & Min 2005)."""
 
 _SAME = 1e-9
 """Scores that differ by less count as equal."""
@@ -40,10 +39,8 @@ def topics(
     θ̂_r = ȳ_rs + λ (f̄_rN − f̄_rs), a regression estimator with one λ from 0 to 1 for the whole
     leaderboard. Its covariance is a jackknife, which includes the estimation of λ. With λ = 0, for
     example if the judge gives the same score everywhere, this is the interval from people's labels
-    alone.
-
-    Source: the specification of trust, section 3 (A); PPI++ (Angelopoulos, Duchi & Zrnic 2023)
-    with one λ for all runs.
+    alone. Source: the specification of trust, section 3 (A); PPI++ (Angelopoulos, Duchi & Zrnic
+    2023) with one λ for all runs.
 
     ``people``: R × T scores from people's labels, NaN if a topic was not drawn. ``judge``: R × T
     scores from the judge's labels, none missing. ``drawn``: whether each topic was drawn, for
