@@ -23,7 +23,7 @@ _TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number"
 
 
 def _of(schema: dict[str, Any], root: dict[str, Any]) -> list[dict[str, Any]]:
-    """The alternatives that a schema stands for."""
+    """The alternatives of a schema."""
     if "$ref" in schema:
         assert set(schema) == {"$ref"}
         return _of(root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root)
@@ -72,7 +72,7 @@ def reply(
     root: dict[str, Any] | None = None,
     name: str = "",
 ) -> Any:
-    """An instance of ``schema``. Nothing comes twice in the lists called ``distinct``."""
+    """A random instance of ``schema``; lists named in ``distinct`` have no duplicates."""
     root = root or schema
     one = rng.choice(_of(schema, root))
     if "enum" in one:
@@ -95,7 +95,7 @@ def reply(
 
 
 def _text(rng: Random, schema: dict[str, Any]) -> str:
-    """Some odd characters, or the longest text that there may be."""
+    """Some odd characters, or a text of the greatest length."""
     most = schema.get("maxLength", 8)
     if most > 8 and rng.random() < 0.3:
         return "x" * int(most)

@@ -27,7 +27,7 @@ def completion(content: str | None, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Drip:
-    """A reply whose body comes a few bytes at a time, over so many seconds."""
+    """A reply whose body arrives a few bytes at a time, over several seconds."""
 
     document: dict[str, Any]
     seconds: float
@@ -35,7 +35,7 @@ class Drip:
 
 @dataclass(frozen=True)
 class Pieces:
-    """A completion in events of a few characters each, where that was asked for (else whole);
+    """A completion in events of a few characters each if streaming was requested, or else whole;
     ``most`` events, so that the reply breaks off. After its first characters it waits until
     ``heard`` is set, where that is given: what is sent at once may be read at once."""
 
@@ -60,7 +60,7 @@ class Pieces:
 
 @dataclass
 class Server:
-    """Where it listens, and every request body that it got."""
+    """A running server: its address and all request bodies it received."""
 
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -172,5 +172,5 @@ def serve(script: Script) -> Iterator[Server]:
 
 
 def ask_of(body: dict[str, Any]) -> str:
-    """The user's message of a request."""
+    """The user message of a request."""
     return str(body["messages"][1]["content"])

@@ -32,7 +32,7 @@ USAGE = {"input_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input
 
 
 def message(*content: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A reply as the API's reference shows it."""
+    """A reply as in the API reference."""
     return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m-20260101",
             "content": list(content), "stop_reason": "tool_use", "stop_sequence": None,
             "usage": USAGE, **more}  # fmt: skip

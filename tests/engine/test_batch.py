@@ -23,7 +23,7 @@ from tests.engine.test_judging import entailed
 
 
 def answers(data: bytes, script=entailed) -> list[dict]:
-    """What a batch service makes of a batch file."""
+    """The results that a batch service gives for a batch file."""
     rows = []
     for number, line in enumerate(data.splitlines(), start=1):
         question = json.loads(line)
@@ -42,7 +42,7 @@ def answers(data: bytes, script=entailed) -> list[dict]:
 
 
 def export_batch(planned) -> SimpleNamespace:
-    """The lines that go out, one after the other, and what cannot."""
+    """The lines of batch files, and the questions that cannot go into one."""
     left_out = unexportable(planned)
     lines = [line.json for _, line in split_into_files(planned)]
     return SimpleNamespace(data=b"".join(lines), count=len(lines), left_out=left_out)

@@ -27,7 +27,8 @@ CLAUDE = Price(3.0, 15.0, 0.3, 3.75)
 
 
 def replies(*usages: dict[str, int]):
-    """A server of Anthropic's whose replies say what the cache gave and took."""
+    """A server with Anthropic's API whose replies report tokens read from and written to the
+    cache."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
     def script(body: dict[str, Any], number: int) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def test_a_cache_that_is_only_written_to_has_cost_more(place):
 
 @pytest.mark.parametrize("price", [None, Price(3.0, 15.0), Price(3.0, 15.0, 0.3)])
 def test_where_a_price_is_unknown_only_tokens_are_shown(place, price):
-    """With writes to the cache, a price for reads alone would say too much."""
+    """If tokens were written to the cache, a price for reads alone would overstate the savings."""
     tally, (row,) = judged(place, replies(WRITES, READS), price, 2)
     cheaper = price is not None and price.cached is not None
     assert tally.cache_saved == pytest.approx(0.0027 if cheaper else 0)
@@ -124,7 +125,7 @@ def test_the_most_that_a_request_costs_is_with_a_cache_that_takes_it():
 
 
 def test_list_prices_of_anthropic_hold_for_reads_and_writes():
-    """What the provider says of all its models: a tenth for reads, a quarter more for writes."""
+    """The provider's rule for all its models: a tenth for reads, a quarter more for writes."""
     for model in ("claude-haiku-4-5", "claude-sonnet-4-5-20250929", "claude-opus-4-6"):
         price = list_price(model, ("https://api.anthropic.com/v1",))
         assert price is not None

@@ -34,7 +34,7 @@ WANTED = [Request(ENTAILMENT, unit) for unit in UNITS]
 
 
 class Says(BaseLabeller):
-    """Says yes to the units whose number is in ``yes``; fails at those in ``fails``."""
+    """Answers yes to units whose number is in ``yes``, and fails for those in ``fails``."""
 
     def __init__(self, name, yes, fails=(), silent=()):
         self.name, self.yes, self.fails, self.silent = name, set(yes), set(fails), set(silent)

@@ -72,7 +72,7 @@ def number_of(body) -> int:
 
 
 def wrapped(body, number):
-    """Good verdicts in every wrapping that is tolerated."""
+    """Good verdicts in all tolerated kinds of wrapping."""
     n = number_of(body)
     yes = "YES" if n % 2 else "NO"
     plain = json.dumps({"reason": f"n{n}", "entailed": yes})
@@ -223,7 +223,7 @@ shell(f"cp '{disk}'/l* '{kept}'")
 
 
 def _mounts() -> list[str] | None:
-    """How to start a process that may mount a disk of its own; None where that is not allowed."""
+    """How to start a process that may mount its own disk, or None if that is not allowed."""
     for command in (["unshare", "-m"], ["unshare", "-r", "-m"]):
         probe = [*command, "mount", "-t", "tmpfs", "none", "/mnt"]
         if shutil.which("unshare") and not subprocess.run(probe, capture_output=True).returncode:
@@ -232,7 +232,7 @@ def _mounts() -> list[str] | None:
 
 
 def _complete(ledger, told, again, asked):
-    """The second run asked for what the first could not keep, and nothing else."""
+    """The second run asked only what the first could not store."""
     assert "What was written is kept" in told
     with Ledger.open(ledger) as opened:
         labels = list(opened.labels())

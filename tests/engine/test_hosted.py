@@ -48,7 +48,7 @@ def labels(ledger: Ledger) -> list[tuple]:
 
 
 def children() -> list[int]:
-    """The processes that this one has started to host labellers."""
+    """The processes that this one has started as hosts."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
@@ -98,7 +98,7 @@ def test_a_different_labeller_on_a_host_is_refused(tmp_path: Path):
 
 @dataclass
 class Slow:
-    """A host that takes its time, and has nothing to say."""
+    """A slow host with nothing to say."""
 
     there: float = 0.0
     answers: float = 0.0

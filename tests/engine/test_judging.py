@@ -37,7 +37,7 @@ from tests.engine.server import ask_of, completion, serve
 
 
 def entailed(body, number):
-    """The verdict depends on the question alone: odd passages entail."""
+    """The verdict depends only on the question: passages with odd numbers entail."""
     n = int(ask_of(body).split("passage ")[1].split()[0])
     return completion(json.dumps({"reason": f"n{n}", "entailed": "YES" if n % 2 else "NO"}))
 
@@ -180,7 +180,7 @@ def test_what_was_never_sent_costs_nothing():
 
 
 class Dear(BaseLabeller):
-    """Costs a cent an answer, and does not say so ahead."""
+    """Costs one cent per answer, without a price in advance."""
 
     id = LabellerId("dear", "custom", {})
     concurrency = 16

@@ -37,7 +37,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def other(temporary: Path):
-    """Another process that has one, and its folder."""
+    """Another process with a temporary folder, and that folder."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     command = [sys.executable, "-c", MAKES_ONE]
     with subprocess.Popen(command, env=os.environ | {"TMPDIR": str(temporary)}, **pipes) as process:

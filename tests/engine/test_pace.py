@@ -103,7 +103,7 @@ async def settle() -> None:
 
 
 def test_a_cancelled_request_gives_its_slot_to_the_next():
-    """It was woken already when it was cancelled: whoever is next must not sleep on."""
+    """It was woken before it was cancelled: the next request must not go on sleeping."""
 
     async def main() -> list[str]:
         pace, log = Pace(Limits(concurrency=1)), list[str]()
@@ -192,7 +192,7 @@ def test_a_request_that_never_succeeds_does_not_stop_the_others(tmp_path, monkey
 
 
 class Flaky:
-    """A transport that fails one time in three, and knows how many requests were under way."""
+    """A transport that fails one time in three and counts the requests in flight."""
 
     def __init__(self, fault: Exception | Reply) -> None:
         self.fault, self.number, self.under_way, self.most = fault, 0, 0, [0]
@@ -244,7 +244,7 @@ def test_only_push_back_lowers_the_number_in_flight(tmp_path, monkeypatch, fault
 
 
 class Two:
-    """Two addresses, of which one fails as ``fault`` says while ``broken``."""
+    """Two addresses, one of which fails with ``fault`` while ``broken``."""
 
     def __init__(self, fault: Exception | Reply) -> None:
         self.fault, self.broken = fault, True

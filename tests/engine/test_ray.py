@@ -183,7 +183,7 @@ def slowly(body: dict, number: int) -> Drip:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
-    """What an endpoint says without Ray; its address is no part of it."""
+    """The answers of an endpoint without Ray, regardless of its address."""
     with serve(verdict) as server:
         folder = folder_of(tmp_path_factory.mktemp("here") / "f", server)
         assert run_here("judge", folder).returncode == 0

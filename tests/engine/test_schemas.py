@@ -30,7 +30,7 @@ TWO = AnswerUnit(question="q", answer="a", nuggets=("one", "two"))
 
 
 def unit_of(rng: Random, task: AnyTask, most: int) -> Unit:
-    """A unit of a task with up to ``most`` things in each of its lists."""
+    """A unit of a task with up to ``most`` items in each of its lists."""
 
     def field(kind: Any) -> Any:
         if kind is str:
@@ -54,7 +54,7 @@ def test_every_reply_held_to_the_schema_passes_the_check(task: AnyTask):
 
 
 def _as_asked(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """A reply of the verdict's own shape in the shape that is asked for: lists by number."""
+    """Convert a reply in the verdict's own shape to the requested one, with lists by number."""
     said = {}
     for name, value in given.items():
         asked = schema["properties"].get(name)
@@ -111,7 +111,7 @@ def test_what_passes_the_check_fits_the_schema(task: AnyTask):
 
 
 def test_the_numbers_of_nuggets_are_those_asked_for():
-    """The number is the key of what is said: it cannot be another, or come twice."""
+    """The number is the key of an entry: it cannot be wrong or repeated."""
     schema = ANSWER.schema_of(TWO)["properties"]["nuggets"]
     assert schema["required"] == list(schema["properties"]) == ["1", "2"]
     help_ = {"reason": "r", "helped": "YES"}

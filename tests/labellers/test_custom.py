@@ -128,7 +128,7 @@ def test_async_functions_and_classes_serve_in_an_ensemble(films):
 
 
 def test_a_verdict_that_does_not_fit_is_a_failed_label(films):
-    """The same fault twenty times stops the run; not so where the settings say otherwise."""
+    """The same fault twenty times in a row stops the run, unless the settings say otherwise."""
     labellers = 'default = "rules"\nentailment = "my_judges:odd"'
     done = assay(films, "evaluate", labellers=labellers)
     assert done.returncode == 3
@@ -245,7 +245,7 @@ _number = itertools.count()
 
 @pytest.fixture
 def module(tmp_path, monkeypatch):
-    """Write a module of this text and return its name."""
+    """Write a module with this text and return its name."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def write(text, name=None):

@@ -54,7 +54,7 @@ LIMITS = {
 
 
 class FakeEngine:
-    """Says what it was told to, and remembers what it was asked."""
+    """Gives prepared replies and records what it is asked."""
 
     def __init__(self, *margins: float, reason: str = " it says so.") -> None:
         self.margins = list(margins)
@@ -242,7 +242,8 @@ def test_the_time_of_a_label_does_not_include_loading_the_model(monkeypatch) -> 
 
 
 def test_the_reason_is_written_for_the_final_verdict() -> None:
-    """The model leans to yes (margin above 0), the threshold says no: so does the reason."""
+    """The model leans to yes (margin above 0), but the threshold says no, and so does the
+    reason."""
     engine = FakeEngine(0.2)
     outcome = label(
         labeller(engine, thresholds={**LIMITS, "r2c2.entailment/entailed": 1.0}),

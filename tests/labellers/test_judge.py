@@ -65,7 +65,7 @@ from tests.conftest import ROOT
 
 
 def by_word(texts: Sequence[str]) -> list[Tokens]:
-    """A token a word, its number made from its letters."""
+    """One token per word, its number made from its letters."""
     return [[sum(map(ord, word)) % 9000 + 999 for word in text.split()] for text in texts]
 
 
@@ -361,7 +361,7 @@ def test_it_abstains_by_what_decides_and_never_where_a_rule_does(
 def test_of_a_long_gold_answer_it_abstains_by_what_was_read_of_its_sentences(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their mean takes the place of what is said of the answer as a whole: it is of claims (E),
+    """Their mean replaces the ruling on the answer as a whole: it is about claims (E),
     and no less in doubt where one of the sentences stands in the answer word for word."""
     said = "Casablanca is a film of 1942 that Michael Curtiz directed."
     rest = (
@@ -403,7 +403,7 @@ def test_of_a_long_gold_answer_it_abstains_by_what_was_read_of_its_sentences(
 def test_where_partly_begins_is_in_doubt_where_a_verdict_tells_it(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Support has a grade in part, entailment none."""
+    """Support has a grade for partial support, entailment does not."""
     known, doubt = SMALL.settings.unsure, 0.45
 
     def unsure(_settings: object, ability: Ability, level: str) -> tuple[float, float]:

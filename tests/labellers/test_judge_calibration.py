@@ -56,7 +56,7 @@ USES = {"claim": "E", "support": "E", "passage": "A", "answer": "CAE", "with nug
 
 
 def write(folder: Path, *, named: dict[str, str] | None = None, **maps: float) -> Path:
-    """A calibration of abilities: the slope of each."""
+    """A calibration with the slope of each ability."""
     document: dict[str, Any] = {
         "judge": SMALL.settings.version,
         "abilities": {name: {"slope": slope, "shift": 0.5} for name, slope in maps.items()},
@@ -110,7 +110,7 @@ RULING = Ruling(0.5, 0.1, 0.4, "It is old.", 1, 7)
 
 
 def said(local: Local | None, name: str) -> list[Any]:
-    """What is made of one ruling on each question about a unit."""
+    """The outcome if every question about a unit gets the same ruling."""
     task, content = UNITS[name]
     asked = WAYS[task.name].questions(task.unit.model_validate(content))
     return [levelled(SMALL.settings, question, RULING, local) for question in asked]

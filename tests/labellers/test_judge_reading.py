@@ -26,7 +26,7 @@ from assay.tasks.r2c2 import DIALOGUE_ACT, ENTAILMENT, EntailmentUnit
 
 
 def by_word(texts: Sequence[str]) -> list[Tokens]:
-    """A token a word, its number made from its letters."""
+    """One token per word, its number made from its letters."""
     return [[sum(map(ord, word)) % 9000 + 999 for word in text.split()] for text in texts]
 
 
@@ -47,7 +47,7 @@ def test_text_is_split_into_sentences() -> None:
 
 
 def test_initials_without_end_are_one_sentence() -> None:
-    """It took ten minutes, as all of it was looked through again for each."""
+    """This once took ten minutes, as the whole text was searched again for each."""
     assert sentences("A. " * 30_000) == ["A. " * 29_999 + "A."]
 
 

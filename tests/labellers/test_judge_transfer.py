@@ -81,7 +81,7 @@ def test_the_table_has_means_and_tells_sources_of_one_answer(transfer, capsys):
 
 
 def test_a_folder_of_another_fold_is_not_gone_on_with(transfer, tmp_path):
-    """Its network may have read what is left out now."""
+    """Its network may have been trained on what is left out now."""
     fold = tmp_path / "3-560-375-90-1"
     for _ in range(2):
         transfer.same_fold(fold, ["snli", "fib"], SIZES)

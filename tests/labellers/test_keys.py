@@ -21,7 +21,7 @@ HTTPS = "https://judge.example/v1"
 
 @pytest.fixture
 def env(monkeypatch):
-    """Sets variables; none that holds a key or names a host is left from outside."""
+    """Sets environment variables, after removing all that hold keys or name hosts."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ASSAY_TRUSTED_HOSTS"):
         monkeypatch.delenv(name, raising=False)
     return lambda **values: [monkeypatch.setenv(*each) for each in values.items()]

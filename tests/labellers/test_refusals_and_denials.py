@@ -254,7 +254,7 @@ def said(labeller: BaseLabeller, answers: list[str], gold: tuple[str, ...]) -> l
 
 
 class Yes(Network):
-    """Says yes to everything."""
+    """Answers yes to everything."""
 
     def __init__(self) -> None:
         self.tokenise = packaged_tokenise()
@@ -267,7 +267,7 @@ class Yes(Network):
     "labeller", [JudgeLabeller(network=Yes()), RulesLabeller()], ids=["judge", "rules"]
 )
 def test_no_wrong_answer_of_the_table_is_called_right(labeller: BaseLabeller) -> None:
-    """Whatever a network thinks of it."""
+    """The rules decide whatever the network says."""
     wrong = [text for texts in (*REFUSALS.values(), *OTHER_ACTS.values()) for text in texts]
     wrong += [filled(form, "Carl Weathers") for form in (*DENIALS, *ALTERNATIVES, *RELATIONS)]
     for answer, verdict in zip(wrong, said(labeller, wrong, WEATHERS), strict=True):
@@ -309,7 +309,7 @@ def test_rules_find_a_gold_answer_in_a_script_without_spaces() -> None:
 
 @pytest.mark.parametrize("word", ["not/", "n't/", "not'", "wrong/", "“"])
 def test_a_very_long_answer_of_few_words_is_checked_quickly(word: str) -> None:
-    """It took minutes, as patterns reach from each word to the end."""
+    """This once took minutes, as patterns searched from each word to the end."""
     answer = f"{word * 25_000} Carl Weathers"
     assert (fault_in(WHO, answer, WEATHERS) is None) == (word in ("n't/", "“"))
     assert named_only(WHO, answer, WEATHERS) in (None, NOT_PLAIN)

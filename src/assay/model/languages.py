@@ -67,7 +67,7 @@ _EASILY_CONFUSED = (
 """Groups of languages that are easily confused in short texts."""
 
 
-def distinguishable(one: str, other: str) -> bool:
+def distinct(one: str, other: str) -> bool:
     """Whether two languages differ and short texts in them are not easily confused."""
     return one != other and not any({one, other} <= group for group in _EASILY_CONFUSED)
 

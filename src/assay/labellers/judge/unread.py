@@ -47,10 +47,10 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
             found.append(
                 "the passage looks like code or formulas, which the judge was not trained on"
             )
-        asked = len(question.first.split()) - 1  # the first word is the ability's
-        if question.ability is Ability.A and asked > LONGEST_QUESTION:
+        size = len(question.first.split()) - 1  # the first word is the ability's
+        if question.ability is Ability.A and size > LONGEST_QUESTION:
             found.append(
-                f"the question has {asked} words: if it asks for several things, the judge "
+                f"the question has {size} words: if it asks for several things, the judge "
                 "accepts almost any passage as part of the answer"
             )
     return found

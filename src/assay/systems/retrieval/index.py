@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from assay.model.errors import SettingsError
-from assay.model.languages import NAMES, distinguishable, languages, likely_language
+from assay.model.languages import NAMES, distinct, languages, likely_language
 from assay.model.progress import ProgressCallback, fraction_done, no_progress, with_progress
 from assay.model.version import __version__
 from assay.systems.alone import alone
@@ -247,11 +247,7 @@ class Index:
         """What there is to say of an index whose language is not that of its passages; empty
         where all is well."""
         own = self.analysis.language
-        if (
-            own == "none"
-            or not self.languages
-            or not distinguishable(main := self.languages[0], own)
-        ):
+        if own == "none" or not self.languages or not distinct(main := self.languages[0], own):
             return ""
         if main in STEMMERS or own in STEMMERS:
             return (
@@ -267,7 +263,7 @@ class Index:
         found = Counter(
             code
             for code in map(likely_language, topics.values())
-            if code and all(distinguishable(code, other) for other in spoken)
+            if code and all(distinct(code, other) for other in spoken)
         )
         passages = ", ".join(NAMES[code] for code in self.languages) or "no known language"
         return [

@@ -1,4 +1,4 @@
-"""Inputs that lie in a file say what those in memory say."""
+"""Inputs stored in a file give the same values as those in memory."""
 
 from array import array
 
@@ -14,7 +14,7 @@ TEXTS = {f"p{n}": f"text {n} é" * (n % 3) for n in range(50)} | {
 }
 
 
-def test_texts_in_a_file():
+def test_texts_are_stored_in_a_file():
     stored = StoredTexts(TEXTS)
     assert dict(stored) == TEXTS
     assert [stored[one] for one in reversed(TEXTS)] == [*reversed(TEXTS.values())]
@@ -24,7 +24,7 @@ def test_texts_in_a_file():
     assert dict(StoredTexts({})) == {}
 
 
-def test_few_texts_are_held(monkeypatch):
+def test_few_texts_stay_in_memory(monkeypatch):
     assert store_texts(TEXTS) is TEXTS
     monkeypatch.setattr(exam_storage, "MAX_IN_MEMORY", 51)
     assert dict(store_texts(TEXTS)) == TEXTS
@@ -47,7 +47,7 @@ RUNS = {
 }
 
 
-def test_runs_of_numbers(monkeypatch):
+def test_runs_are_stored_as_numbers(monkeypatch):
     monkeypatch.setattr(exam_storage, "MAX_IN_MEMORY", 0)
     rankings = RunStore()
     found = {name: rankings.store(run) for name, run in RUNS.items()}
