@@ -39,27 +39,27 @@ def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]
 def _toml(protocol: Any, name: str, labeller: str) -> str:
     inputs, settings = (_lines(name, table) for table in ("inputs", "settings"))
     return f"""\
-# An evaluation under: {protocol.title}
-# assay evaluate FOLDER     judges what is missing, scores, writes out/ and its report
-# assay status FOLDER       says what is there and what comes next
+# Evaluation by {protocol.title}
+# assay evaluate FOLDER     judge what is missing, score, write out/ and its report
+# assay status FOLDER       show what is there and what to do next
 
 [evaluation]
 protocol = {json.dumps(name)}
-# title = "…"                # heads the report
+# title = "…"                # title of the report
 
 [inputs]                     # files and patterns, relative to this folder
 {inputs}
 [labellers]
 default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded[:large], recorded:FILE …
-# {protocol.tasks(protocol.settings())[0].name} = "…"   # one task by somebody else
+# {protocol.tasks(protocol.settings())[0].name} = "…"   # another labeller for one task
 
 # [judging]
-# budget = 5.0               # US dollars a run; needs [prices."MODEL"] input and output
+# budget = 5.0               # US dollars per run; needs input and output in [prices."MODEL"]
 # concurrency = 32
 
-[settings]                   # what is commented out is the default
+[settings]                   # commented lines show the defaults
 {settings}{"".join(_settings(protocol.settings, settings))}
-# [gate]                     # what assay gate asks of a run in CI
+# [gate]                     # what assay gate checks in CI
 # baseline = "baseline.json"
 # measures = {{ MEASURE = {{ loss = 0.0, min = 0.5 }} }}
 """

@@ -228,8 +228,8 @@ def carried_over(
     if not found:
         which = and_list(list(measures or USUAL))
         raise SettingsError(
-            f"{folder}: {which} is not a share of yes and no over all topics here with every "
-            "label present, so there is nothing to carry over to. Name other measures with -m."
+            f"{folder}: {which} is not a share of yes over all topics here, or labels are missing, "
+            "so there is nothing to carry over to. Name other measures with -m."
         )
     return found
 

@@ -34,13 +34,17 @@ ENTRIES = ("rag_runs", "ac_runs", "summaries", "answers")
 class BattleSettings(CommonSettings):
     """``[settings]`` of battles.
 
-    Battles are judged for all pairs on all topics, or a sample: ``topics_per_pair``, or battles
-    ``per_topic``, or ``per_run`` and topic on average. ``adaptive``: number of further battles (in
-    all, if there is no sample), chosen as most informative given those judged so far. ``orders``:
-    both orders of each battle, which must agree, or ``one``, drawn by a hash with ``draw_seed``.
-    ``silent``: a run without an answer to a topic ``loses`` its battles there, about which nobody
-    is asked, or they are ``left-out``. ``model``, ``theta`` (of rao-kupper), ``prior`` and
-    ``win_rate`` are as in ``assay battles``.
+    By default all pairs are judged on all topics. To judge fewer battles, set one of these:
+    ``topics_per_pair``: topics for each pair.
+    ``per_topic``: battles for each topic.
+    ``per_run``: battles for each run and topic, on average.
+    ``adaptive``: this many more battles (without one of the above: in all), those that are most
+      informative given the judgments so far.
+    ``orders``: ``both`` orders of each battle, which must agree, or ``one``, drawn by a hash
+      with ``draw_seed``.
+    ``silent``: a run without an answer to a topic loses its battles there, and nobody is asked
+      about them; or they are ``left-out``.
+    ``model``, ``theta`` (for rao-kupper), ``prior``, ``win_rate``: as for ``assay battles``.
     """
 
     topics_per_pair: int | None = Field(None, ge=1)

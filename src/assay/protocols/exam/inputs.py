@@ -37,16 +37,20 @@ DIRECT_TASKS: Mapping[str, tuple[AnyTask, int]] = {
 class ExamSettings(CommonSettings):
     """``[settings]`` of an EXAM++ evaluation.
 
-    ``grading``: ``self-rating`` (0 to 5), ``qa`` (an answer is extracted and matched with the key),
-    ``qa-verified`` (a labeller decides on the match), or ``direct:NAME``, a direct grader. ``k``:
-    passages of a run that are graded and count. ``tau``: the lowest grade that counts as answered;
-    4 for self-ratings and 1 otherwise if left out. ``denominator``: all questions of the ``bank``,
-    or those that have been ``graded``. ``silent``: a query that a run leaves out is ``zero``, or
-    ``left-out`` of its means. ``measures``: of EXAM-Qrels. ``passage_words``: longest passage of a
-    generated response. ``llm`` and ``prompt_class`` select grades in a graded file.
-    ``official_score``: the column of the official leaderboard. ``label_bins`` and
-    ``judgment_bins``: the binning of the agreement tables, lowest first;
-    :func:`assay.statistics.exam_agreement.default_bins` if left out.
+    ``grading``: ``self-rating`` (0 to 5), ``qa`` (an answer is extracted and checked against
+      the key), ``qa-verified`` (a labeller decides whether it matches), or ``direct:NAME``, a
+      direct grader.
+    ``k``: how many passages of a run are graded and count.
+    ``tau``: lowest grade that counts as answered (default: 4 for self-ratings, otherwise 1).
+    ``denominator``: all questions of the ``bank``, or those that have been ``graded``.
+    ``silent``: a query that a run leaves out counts as ``zero``, or is ``left-out`` of its
+      means.
+    ``measures``: measures of EXAM-Qrels.
+    ``passage_words``: longest passage of a generated response.
+    ``llm``, ``prompt_class``: which grades of a graded file to use.
+    ``official_score``: column of the official leaderboard.
+    ``label_bins``, ``judgment_bins``: bins of the agreement tables, lowest first (default: by
+      the highest label).
     """
 
     grading: str = "self-rating"

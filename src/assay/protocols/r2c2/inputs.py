@@ -29,22 +29,25 @@ from assay.tasks.trec_rag import SUPPORT
 class R2C2Settings(CommonSettings):
     """``[settings]`` of an R2C2 evaluation.
 
-    ``ideal``: the ideal list of a question has the grades of all PR runs (``pooled``) or of the
-    run's own passages (``own``). ``merge_identical``: passages of several PR runs with the same
-    document and text are one relevance unit. ``g_max``: highest grade for nERR and iRBU; if left
-    out, the highest in the derived qrels. ``bins`` and ``bins_closed``: of ECE and MCE. ``level``,
-    ``resamples``, ``seed``: of the bootstrap intervals over questions. ``max_passage_chars``: limit
-    on a passage's length (200 in the organisers' slides), off by default. ``policy``: which label
-    counts. ``measures``: of PR runs.
-
-    ``entailment``: how step 3 is asked. ``yes-no``: whether the passage entails the nugget (the
-    paper's question, for every pair). ``support``: how far it supports it, as TREC RAG and SGSS
-    ask; anything but full support is bogus. ``auto``: ``support`` if another protocol of the folder
-    asks that, so that one answer serves both; else yes or no, unless support is known.
-
-    ``relevance_check``: also have every passage judged on its own, and compare that with the
-    derived grades: ``true`` by ``r2c2.relevance``, ``yes-no`` or ``0-3`` by TREC RAG's question
-    with that name (relevant from 2).
+    ``policy``: which labels count.
+    ``ideal``: where a question's ideal list comes from: the grades of all PR runs (``pooled``),
+      or the run's own passages (``own``).
+    ``merge_identical``: treat passages of several PR runs with the same document and text as
+      one relevance unit.
+    ``g_max``: highest grade for nERR and iRBU (default: the highest in the derived qrels).
+    ``measures``: measures of PR runs.
+    ``bins``, ``bins_closed``: bins of ECE and MCE, and the side on which they are closed.
+    ``resamples``, ``level``, ``seed``: of the bootstrap intervals over questions.
+    ``max_passage_chars``: longest passage allowed (200 in the organisers' slides; off by
+      default).
+    ``entailment``: how step 3 is asked. ``yes-no`` asks whether the passage entails the nugget
+      (the paper's question, for every pair). ``support`` asks how far it supports it, as TREC
+      RAG and SGSS do; all but full support is bogus. ``auto`` uses ``support`` if another
+      protocol of the folder asks that, so that nothing is asked twice; otherwise yes or no,
+      unless support is known.
+    ``relevance_check``: also judge every passage on its own, and compare that with the derived
+      grades. ``true`` asks by ``r2c2.relevance``; ``yes-no`` or ``0-3`` ask TREC RAG's question
+      of that name (relevant from 2).
     """
 
     ideal: Literal["pooled", "own"] = "pooled"

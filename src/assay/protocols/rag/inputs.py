@@ -21,13 +21,16 @@ from assay.tasks.rag import CLAIMS
 class RagSettings(CommonSettings):
     """``[settings]`` of an evaluation under ``rag``.
 
-    ``claims``: a claim is what a labeller extracts from a text (``rag.claims``), or each of its
-    ``sentences``; ``auto`` takes sentences if the labeller of ``rag.claims`` is embedded, as that
-    writes no text. ``evidence``: a claim is found if one passage entails it (``each``), or also if
-    all passages joined do (``each-then-all``). ``partial``: partial support counts as none
-    (``no``), or as half in further measures whose names end in ``~`` (``half``). ``citations``: the
-    ``first`` or ``all`` citations of a sentence count. ``measures``: of rankings, by the passages
-    of all runs. ``by``: a key of ``metadata`` whose values are categories.
+    ``claims``: what a claim is: what a labeller makes of a text (``rag.claims``), or each of
+      its ``sentences``. ``auto`` uses sentences if the labeller of ``rag.claims`` is embedded,
+      which cannot write text.
+    ``evidence``: a claim is found if one passage entails it (``each``), or also if all passages
+      together do (``each-then-all``).
+    ``partial``: partial support counts as none (``no``), or as half in further measures, whose
+      names end in ``~`` (``half``).
+    ``citations``: which citations of a sentence count, the ``first`` or ``all``.
+    ``measures``: measures of rankings, over the passages of all runs.
+    ``by``: a key of ``metadata`` whose values are categories.
     """
 
     claims: Literal["auto", "rag.claims", "sentences"] = "auto"

@@ -40,16 +40,21 @@ class SgssSettings(CommonSettings):
     """``[settings]`` of an SGSS evaluation.
 
     ``weights``: a table of ``OS OF OR HR SRel SF Comp``, or a file written by ``assay sgss
-    weights``. ``mapping``: the values of the three points. ``uncited``: the faithfulness of a text
-    without citations. ``without_sections``: OR if there are no sections to represent. ``l_max``:
-    most lines that are read; or ``minutes`` of reading at ``chars_per_minute``. ``apd``:
-    abandonment for XUX_G, ``uniform``, ``geometric`` with probability ``p``, or ``observed``
-    ([inputs] abandonment). ``degrade``: degraded versions to make and evaluate. ``also``: labels
-    that no score needs, or criteria of weight 0, which are otherwise not asked about. ``average``:
-    people's labels on a unit are averaged, unless somebody settled it. ``silent``: a query without
-    a summary by a run counts as the worst summary (``zero``; less if weights are negative), or is
-    ``left-out`` of its means. ``test_share``: share of test queries, if the preferences do not name
-    their part. ``ridge`` and ``folds``: of the regression and its model selection.
+      weights``.
+    ``mapping``: values of the three points of the scale.
+    ``uncited``: faithfulness of a text that cites nothing.
+    ``without_sections``: OR if there are no sections to represent.
+    ``l_max``: maximum number of lines read; or ``minutes`` of reading at ``chars_per_minute``.
+    ``apd``: abandonment for XUX_G: ``uniform``, ``geometric`` with probability ``p``, or
+      ``observed`` ([inputs] abandonment).
+    ``degrade``: degraded versions to make and evaluate.
+    ``also``: labels that no score needs, or criteria of weight 0, to ask about as well.
+    ``average``: average people's labels on a unit, unless somebody settled it.
+    ``silent``: a query without a summary by a run counts as the worst summary (``zero``, or
+      less if weights are negative), or is ``left-out`` of its means.
+    ``test_share``: share of test queries, if the preferences do not say which part they belong
+      to.
+    ``ridge``, ``folds``: of the regression and its model selection.
     """
 
     weights: dict[str, float] | str = Field(default_factory=dict)

@@ -53,19 +53,28 @@ RelevanceWay = Literal["counted", "at-once", "0-3", "yes-no", "none"]
 class TrecRagSettings(CommonSettings):
     """``[settings]`` of a TREC RAG evaluation.
 
-    ``relevance``: how the labeller is asked (:data:`assay.tasks.trec_rag.WAYS`; ``none``: only
-    given qrels count). ``relevance_also``: further ways, to compare on the same passages.
-    ``pool_depth``: documents of each retrieval run that are judged. ``threshold``: the lowest label
-    of documents from which nuggets are made; ``documents``: how many of them go into one call;
-    ``most_nuggets``: most nuggets in a list; ``creators``: labellers that each make a list, which
-    are then merged (if empty, the labeller of ``nuggets``). ``nugget_window``: nuggets in one call
-    for importance and mapping, ``assignment_window`` for assignment. ``nuggets``, ``mapping``,
-    ``support``: whether to do these at all (nuggets ``always``: even before there are answers;
-    support ``in-context``: with the segment's title and the sentences before). ``citations``: the
-    ``first`` or ``all`` citations of a sentence count and are judged. ``answers``: a run gets 0 on
-    topics that it does not answer (``all``), or these are left out (``answered``). ``given_by``:
-    who made the labels among the inputs, ``people`` or a ``machine``. ``topics``: only these.
-    ``measures``: of retrieval runs.
+    ``relevance``: how the labeller is asked (``assay.tasks.trec_rag``); ``none`` uses only the
+      given qrels.
+    ``relevance_also``: further ways of asking, to compare on the same passages.
+    ``pool_depth``: how many documents of each retrieval run are judged.
+    ``nuggets``, ``mapping``, ``support``: whether to do these at all. ``nuggets`` may be
+      ``always``: even before there are answers. ``support`` may be ``in-context``: with the
+      title of the segment and the sentences before.
+    ``threshold``: lowest label of a document from which nuggets are made.
+    ``documents``: how many of these documents go into one call.
+    ``most_nuggets``: maximum number of nuggets.
+    ``creators``: labellers that each make a list, which are then merged (none: the labeller of
+      ``nuggets``).
+    ``nugget_window``: nuggets per call for importance and mapping; ``assignment_window``: for
+      assignment.
+    ``citations``: whether the ``first`` or ``all`` citations of a sentence count and are
+      judged.
+    ``answers``: topics that a run does not answer count 0 (``all``), or are left out
+      (``answered``).
+    ``given_by``: who made the qrels, assignments and support labels in the inputs: ``people``
+      or a ``machine``.
+    ``topics``: use only these topics.
+    ``measures``: measures of retrieval runs.
     """
 
     relevance: RelevanceWay = "counted"
