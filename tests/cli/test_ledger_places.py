@@ -309,6 +309,8 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
     assert "human:kim gave no label" in done.stderr
     with Ledger.open(file) as ledger:
         ledger.add([said(person("human:KIM@X"), True)])
+    done = assay("labels", "copy", file, tmp_path / "f.sqlite", "--without", "human:kim@x")
+    assert "2 labels copied; 2 in the copy" in done.stdout
     joined = tmp_path / "c.sqlite"  # another spelling is the same person, whose words stay
     done = assay("labels", "copy", file, joined, "--rename", "human:KIM@X=human:kim@x")
     assert done.returncode == 0, done.stderr

@@ -269,7 +269,8 @@ def _remarks(
     )
     if differ:
         counts = (
-            "for each, the verdict most people gave counts"
+            "for each, the verdict most people gave counts, or, if there is a tie, the verdict of "
+            "the adjudicator, who has seen their labels and may have looked at the judge's"
             if by_most
             else (
                 'for each, the newest label counts, whoever gave it (policy = "majority" in '

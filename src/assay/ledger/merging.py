@@ -70,7 +70,7 @@ def check_names(source: Ledger, names: Mapping[str, str], left_out: Set[str]) ->
     """Raise LedgerError where nobody in ``source`` has such a name, or is to be ``left_out``, or
     somebody else has or gets the new one. Whose name is the same in another spelling is nobody
     else."""
-    people = {who.name for who in source.labellers().values() if who.is_human}
+    people = _people_of(source)
     for name in sorted({*names, *left_out} - people):
         there = joined(sorted(people)) or "nobody"
         raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
@@ -81,6 +81,11 @@ def check_names(source: Ledger, names: Mapping[str, str], left_out: Set[str]) ->
             raise LedgerError(
                 f"{source.name}: {other} is another person there. Choose another name."
             )
+
+
+def _people_of(source: Ledger) -> set[str]:
+    """The names of all people who gave a label."""
+    return {who.name for who in source.labellers().values() if who.is_human}
 
 
 def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: Set[str]) -> int:
@@ -101,7 +106,8 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: 
             return [under_new_names(one) for one in value]
         return anew.get(value, value) if isinstance(value, str) else value
 
-    stay = (one for one in source.labels() if one.labeller.name not in left_out)
+    gone = {who for who in _people_of(source) if who in left_out or spelt_alike(who, left_out)}
+    stay = (one for one in source.labels() if one.labeller.name not in gone)
     labels = with_progress(stay, "labels copied", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents, new = source.contents({one.unit for one in some}), []

@@ -265,20 +265,19 @@ def _check_programs(db: sqlite3.Connection, path: Path) -> None:
     """Raise LedgerError where the file would leave out by itself some of what is written to it: of
     one that somebody sent, labels that were paid for would be gone without a word. What refuses
     changes is made again where it was taken away."""
-    programs = db.execute(
+    programs = (
         "SELECT type, name, sql FROM sqlite_master WHERE type = 'trigger' OR sql LIKE '%conflict%'"
-    ).fetchall()
-    for what, name, sql in programs:
+    )
+    for what, name, sql in db.execute(programs):
         if not _REFUSES.fullmatch(" ".join(sql.split())):
             raise LedgerError(
                 f"{path}: its {what} {printable(name)} was not made by Assay, and may drop what "
                 "is written. Ask whoever made the file to export the labels ('assay labels "
                 "export'), and import that. If the trigger is your own, you can drop it."
             )
-    if len(programs) < MIGRATIONS[NEWEST].count("CREATE TRIGGER"):
-        for statement in _statements(MIGRATIONS[NEWEST]):
-            if "CREATE TRIGGER" in statement:
-                db.execute(statement.replace("TRIGGER", "TRIGGER IF NOT EXISTS", 1))
+    for statement in _statements(MIGRATIONS[NEWEST]):
+        if "CREATE TRIGGER" in statement:
+            db.execute(statement.replace("TRIGGER", "TRIGGER IF NOT EXISTS", 1))
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:

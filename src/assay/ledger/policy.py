@@ -177,7 +177,7 @@ def choose(
     if weight == 2 and policy.settles:
         agreed = _agreed(best, policy.rule == "majority")
         if agreed is None and policy.independent:
-            # Whoever settled a tie saw people's independent labels, and no machine's.
+            # Whoever settled a tie saw people's labels; the page of settling has no machine's.
             heard = [one for one in labels if policy.counts(one.labeller, one.task, configured)]
             return next((one for one in reversed(heard) if mode_of(one) == ADJUDICATION), None)
         return agreed

@@ -63,12 +63,16 @@ async def enter(request: web.Request) -> web.StreamResponse:
     """Let in who comes with a link. What leads there from elsewhere, a mail or somebody's page,
     brings no cookie, so that our own page leads there again; who is somebody else already is asked
     first: else whoever has a link could have others label under its name. Over plain HTTP browsers
-    do not say where somebody comes from: nobody is taken to come from our own page who does not say
-    so."""
+    do not say where somebody comes from: our own page gives them a cookie that they bring back from
+    there alone."""
     bench = bench_of(request)
     token, site = request.query.get("t", ""), request.headers.get("Sec-Fetch-Site")
-    if site in ("cross-site", "same-site") or (site is None and "here" not in request.query):
-        return page(request, "enter.html", link=_link(token))
+    came = f"{request[COOKIE]}_came"
+    if site in ("cross-site", "same-site") or (site is None and came not in request.cookies):
+        # Who brings no cookie from there either takes none: such a browser is not led on for ever.
+        led = page(request, "enter.html", link=_link(token), again="here" in request.query)
+        led.set_cookie(came, "1", httponly=True, samesite="Strict", path="/", secure=bench.secure)
+        return led
     invited = await bench.do(bench.desk.state.invited, token)
     here = await bench.session(request.cookies.get(request[COOKIE], ""), True)
     if invited is None and here is None:
@@ -85,7 +89,7 @@ async def enter(request: web.Request) -> web.StreamResponse:
     reply = web.HTTPFound("/")
     reply.set_cookie(
         request[COOKIE], cookie, httponly=True, samesite="Strict", path="/", max_age=SESSION,
-        secure=bench.address.startswith("https:"),
+        secure=bench.secure,
     )  # fmt: skip
     return reply
 

@@ -95,6 +95,11 @@ class Bench:
         self.report = LiveReport(self._write_report, self._head)
 
     @property
+    def secure(self) -> bool:
+        """Whether people come by https."""
+        return self.address.startswith("https:")
+
+    @property
     def title(self) -> str:
         """What the folder is called."""
         return self.opened.folder.title
@@ -343,7 +348,7 @@ def opened_bench(opened: Opened) -> Iterator[Bench]:
 
 def application(bench: Bench, hosts: Collection[str]) -> web.Application:
     """The web application of a workbench that goes by ``hosts``."""
-    guarded = guard(hosts, bench.session, bench.address.startswith("https:"))
+    guarded = guard(hosts, bench.session, bench.secure)
     app = web.Application(middlewares=[guarded], client_max_size=MAX_BODY)
     app[BENCH] = bench
     app.add_routes(routes())
