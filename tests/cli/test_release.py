@@ -35,7 +35,9 @@ def made(tmp_path_factory) -> Path:
     copy_example("exam", folder / "exam")
     toml = folder / "exam" / "assay.toml"
     toml.write_text(
-        re.sub(r'default = ".*"', 'default = "recorded:recorded.jsonl"', toml.read_text())
+        re.sub(r'default = ".*"', 'default = "recorded:recorded.jsonl"', toml.read_text()).replace(
+            'title = "', 'title = "\\u001b[31m', 1
+        )
         + '\n[release]\nlicence = "CC0-1.0"\n[release.teams]\n"N*" = "Narrows & Co"\n'
     )
     for name, text in (
@@ -75,7 +77,7 @@ def test_a_release_says_what_is_in_it_to_who_has_no_assay(made):
     told = (public / "README.txt").read_text()
     assert all(described(files(public) - {"README.txt", "SHA256SUMS"}).values())
     for said in (
-        "Licence: CC0-1.0.", "Missing: 0 ", "floor: ", "\nEXAM-Cover: ", "used_at: ",
+        r"\x1b[31m", "Licence: CC0-1.0.", "Missing: 0 ", "floor: ", "\nEXAM-Cover: ", "used_at: ",
         "exam.self_rating, version ", "cd dossier\nassay measure ",
     ):  # fmt: skip
         assert said in told

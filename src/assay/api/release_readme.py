@@ -17,6 +17,7 @@ from assay.api.release_pages import policy_without_names
 from assay.api.results import Results
 from assay.model.labels import LabellerId
 from assay.model.version import __version__
+from assay.model.wording import printable
 from assay.protocols.label_shares import label_basis
 from assay.protocols.manifest import read_manifest
 from assay.protocols.pages import policy_in_words
@@ -96,4 +97,4 @@ def _columns(table: Path) -> list[str]:
 
 
 def _filled(text: str) -> str:
-    return fill(text, 100, subsequent_indent="    ", break_on_hyphens=False)
+    return fill(printable(text), 100, subsequent_indent="    ", break_on_hyphens=False)

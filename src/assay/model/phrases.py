@@ -14,13 +14,13 @@ from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
-VOWELS = (
-    r"\u0900-\u0963\u0970-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
-    r"\u102b-\u103e\u17b4-\u17d3"
+VOWELS = "".join(
+    one
+    for one in map(chr, (*range(0x0900, 0x10A0), *range(0x1780, 0x17D4)))
+    if unicodedata.category(one) in ("Mn", "Mc")
 )
-"""Vowel and tone marks of Indian scripts, Thai, Lao, Burmese and Khmer, and the letters between
-them, for a character class of a pattern. They distinguish words, although ``\\w`` does not match
-them."""
+"""Vowel and tone marks of Indian scripts, Thai, Lao, Tibetan, Burmese and Khmer, for a character
+class of a pattern. They distinguish words, although ``\\w`` does not match them."""
 
 _DIGITS = re.compile(r"[^\D0-9]")
 
