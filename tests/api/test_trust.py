@@ -19,6 +19,7 @@ from assay.api.corrected import ranked
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.exchange import person, said_by
+from assay.model.errors import SettingsError
 from assay.model.labels import is_independent
 from assay.page.wording import narrow, number
 from assay.statistics import corrected
@@ -758,6 +759,20 @@ def test_the_judge_is_off_by_family_as_computed_by_hand(assay, world, people):
     assert "ours, beyond theirs" in shown
     like = trusted(assay, folder, "--population", "like-these")
     assert not any(one["families"] for b in like["boards"] for one in b["measures"])
+
+
+def test_corrected_scores_of_ledgers_that_grew_are_not_kept(assay, judged, monkeypatch):
+    folder, *_ = judged
+    drawn(assay, folder)
+    monkeypatch.setattr(correcting, "correct", lambda *_: SettingsError("none"))
+    opened = Opened.open(folder)
+    with opened.folder.open_ledger() as ledger:
+        opened.corrected(ledger)
+        one = next(ledger.labels())
+        content = ledger.contents([one.unit])[one.unit]
+        ledger.add([said_by(person("human:EVE"), REGISTRY[one.task], content, one.verdict)])
+        opened.corrected(ledger)
+        assert [*opened._corrected] == [ledger.head()]
 
 
 def test_a_release_has_the_corrected_scores_and_how_its_figures_were_made(

@@ -197,6 +197,13 @@ def test_msmarco_segments_stay_whole(tmp_path):
     assert found[0].words == 500
     assert found[1].text == "b {{c}}"  # plain text is not wikitext
     assert len(Documents(tmp_path / "out").passages("msmarco_v2.1_doc_00_0")) == 2
+    # In any order: none is taken for the beginning of the document a second time.
+    rows = [
+        {"docid": f"d#{at}", "title": "T", "segment": f"s {at}", "url": "u"} for at in (2, 0, 1)
+    ]
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    build_corpus(path, tmp_path / "mixed", processes=1)
+    assert [p.id for p in read_passages(tmp_path / "mixed")] == ["d#2", "d#0", "d#1"]
 
 
 def test_jsonl_and_tsv_with_faults(assay, tmp_path):

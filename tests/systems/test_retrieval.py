@@ -815,6 +815,7 @@ def test_best_part_of_a_passage():
     assert best_part(text, {"Rocky", "Balboa"}, 14, terms) == "Rocky Balboa"
     assert best_part(text, set(), 7, terms) == "one two"
     assert best_part("x" * 50, {"x"}, 10, terms) == "x" * 10
+    assert best_part(" " * 50, {"x"}, 10, terms) == ""
     assert best_part("short", {"x"}, 10, terms) == "short"
     analyzer = Analysis("ja").analyzer()
     film = "監督は本多猪四郎。『ゴジラ』は1954年11月3日に公開された日本映画である。"

@@ -377,15 +377,18 @@ class Opened:
         """What people's labels of a draw correct, or why nothing: worked out once, as it takes
         long and the report, the terminal and a release have it."""
         head = ledger.head()
-        if head not in self._corrected:
+        found = self._corrected.get(head)
+        if found is None:
             from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
 
             self._corrected.clear()  # a workbench is open for days
             try:
-                self._corrected[head] = correct(self.parts, ledger)
+                found = correct(self.parts, ledger)
             except SettingsError as error:
-                self._corrected[head] = error
-        return self._corrected[head]
+                found = error
+            self._corrected.clear()  # of a workbench the ledger grows all day
+            self._corrected[head] = found
+        return found
 
     def _require_no_input(self, path: Path) -> None:
         self.folder.require_no_input(path, chain(*(one.files for one in self.parts.values())))

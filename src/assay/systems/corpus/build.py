@@ -352,7 +352,7 @@ def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) ->
 
 def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, int, bytes]]:
     """What each passage was made of, its document, how many documents had begun, and its line."""
-    begun = 0
+    begun, last = 0, ("", "")
     for number in range(parts):
         head = b""
         with part_file(workdir, number).open("rb") as stream:
@@ -361,5 +361,6 @@ def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, int, by
                     head = data[1:]
                 else:
                     row = orjson.loads(data)
-                    begun += row["id"] == f"{row['doc']}#0"
+                    if row["doc"] != last[0] or row["id"] == last[1]:
+                        begun, last = begun + 1, (row["doc"], row["id"])
                     yield head, row["doc"], begun, data

@@ -50,7 +50,7 @@ def best_part(text: str, wanted: set[str], most: int, terms: Terms) -> str:
     longer word is cut."""
     if len(text) <= most:
         return text
-    spans = word_spans(text)
+    spans = word_spans(text) or [(0, 0)]
     found = cache(lambda piece: [term for term in terms(piece) if term in wanted])
     own = [found(text[start:end]) for start, end in spans]
     # Where nothing is between them, two characters are a term, too.
