@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from base64 import b64encode
 
@@ -50,6 +51,10 @@ def test_a_general_key_is_sent_to_trusted_hosts(env, variable):
         assert variable in str(caught.value)
         assert "general-1" not in str(caught.value)
         assert key_for(f"https://{host}/v1", "m", named=True) == "general-1"
+        own = re.search(f"call {host} without a key, set (\\w+) to an empty", str(caught.value))[1]
+        trusted = re.findall(f"value and add ({host}) to (\\w+)", str(caught.value))
+        env(**{own: ""}, **{variable: host for host, variable in trusted})
+        assert key_for(f"https://{host}/v1", "m", named=False) is None
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def _remarks(one: Compared, policy: str) -> Iterator[str]:
         )
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
-        yield f"{count} left out for all runs, because some run has no score for it."
+        yield f"{count} left out for all runs, because some run has no score there."
     elif policy not in ("answered", "matrix"):
         of = "the qrels" if policy == "qrels" else policy
         yield f"Topics of {of} that a run does not answer count 0."

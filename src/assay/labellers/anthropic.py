@@ -42,7 +42,7 @@ class AnthropicTransport:
         target = sent.url.removesuffix("/chat/completions") + "/messages"
         body = orjson.dumps(message_request(orjson.loads(sent.body)))
         reply = await self._inner.post(PostRequest(target, own, body, sent.timeout))  # not streamed
-        # The body of an error is passed on: message_of reads its format.
+        # The body of an error is passed on: error_message reads its format.
         found = json_object(reply.body) if reply.status == 200 else None
         return reply if found is None else replace(reply, body=orjson.dumps(chat_completion(found)))
 

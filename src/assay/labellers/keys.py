@@ -46,9 +46,8 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
     host = host_of(url)
     own = f"ASSAY_{_variable_part(host)}_API_KEY"
     # "a-b.example" and "a.b.example" share a variable; it belongs to the one without a hyphen.
-    if own in os.environ and (
-        named or is_trusted_host(host, provider) or re.fullmatch(r"[a-z0-9.:]+", host)
-    ):
+    unshared = re.fullmatch(r"[a-z0-9.:]+", host)
+    if own in os.environ and (named or is_trusted_host(host, provider) or unshared):
         key = os.environ[own]
         if key and not _safe(url, host):
             raise SettingsError(
@@ -67,9 +66,10 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
             return None  # servers on this machine mostly need none
         raise SettingsError(
             f"The key in {name} would be sent to {host}, which is named only in a file. If the "
-            f"key is for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS "
-            "(separated by commas), or name the address on the command line: --labeller "
-            f"openai:MODEL@URL. To call {own} without a key, set {host} to an empty value."
+            f"key is for {host}, {f'put it into {own}, or ' if unshared else ''}add {host} to "
+            "ASSAY_TRUSTED_HOSTS (separated by commas), or name the address on the command line: "
+            f"--labeller openai:MODEL@URL. To call {host} without a key, set {own} to an empty "
+            f"value{'' if unshared else f' and add {host} to ASSAY_TRUSTED_HOSTS'}."
         )
     return (os.environ[name].strip() or None) if _safe(url, host) else None
 
