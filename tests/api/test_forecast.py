@@ -13,7 +13,7 @@ def test_measuring_many_prompts_is_told_of():
     todo = [(f"{n}", None) for n in range(1_200)]
     part = SimpleNamespace(todo=todo, labeller=labeller, known=0)
     heard = []
-    (row,) = forecast_rows([("nuggets", SimpleNamespace(asked=[part]))], lambda *a: heard.append(a))
+    (row,) = forecast_rows([("nuggets", SimpleNamespace(parts=[part]))], lambda *a: heard.append(a))
     assert (row["to_ask"], row["tokens_in"]) == (1_200, 2_400)
     assert [done for _, done, _ in heard] == [500, 1_000, 1_200]
     assert heard[-1] == ("nuggets: prompts measured", 1_200, 1.0)
