@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from assay.api.by_topics import by_machine
 from assay.api.corrected import SAME, Basis, Corrected, ranked
 from assay.api.results import prefix_of
 from assay.labellers.base import Request
@@ -188,7 +187,7 @@ def linear_in(
         prefix = prefix_of(name, parts)
         linear = [one for one in linear_of(part, ledger) if task in ("", one.task.name)]
         if linear:
-            scores, voices = by_machine(part, ledger).scores, Voices(part, ledger)
+            scores, voices = part.quick().by_machine(ledger).findings.scores, Voices(part, ledger)
             for one in linear:
                 found.setdefault(prefix + one.measure, items_of(voices, one, scores))
     return found

@@ -11,9 +11,7 @@ from typing import Self
 import numpy as np
 
 from assay.api.corrected import SAME, Basis, Corrected, ranked
-from assay.ledger import Ledger
 from assay.ledger.draws import Draw
-from assay.ledger.policy import Policy
 from assay.measures.arrays import Bools, Floats
 from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
@@ -28,11 +26,6 @@ from assay.statistics.corrected.modesty import MEASURES
 _ELSEWHERE = (
     ", or it depends on topics that were not drawn, as with a highest grade over all topics (g_max)"
 )
-
-
-def by_machine(part: Evaluation, ledger: Ledger) -> Findings:
-    """What the machine's labels alone come to, without intervals that could be used."""
-    return replace(part.quick(), policy=Policy.parse("machine")).score(ledger).findings
 
 
 def of_people(part: Evaluation, draw: Draw) -> Evaluation:

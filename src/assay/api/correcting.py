@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from assay.api.by_items import ByItems, linear_of
-from assay.api.by_topics import ByTopics, by_machine, of_people
+from assay.api.by_topics import ByTopics, of_people
 from assay.api.corrected import Basis, Corrected, off_by_family
 from assay.api.results import prefix_of
 from assay.labellers.base import Request
@@ -338,7 +338,7 @@ def _boards(
 ) -> Iterator[TrustBoard]:
     """The leaderboards of a protocol, of whose labels by ``people`` so many are of the draw."""
     part = part.quick()
-    judge = by_machine(part, basis.ledger)
+    judge = part.quick().by_machine(basis.ledger).findings
     boards, by = judge.boards, _correcting(part, judge, basis)
     linear = linear_of(part, basis.ledger) if basis.draw.design == TOPICS else ()
     instead = {
@@ -425,7 +425,7 @@ def corrected_together(
         return
     for name, part in evaluations.items():
         prefix = prefix_of(name, evaluations)
-        judge = by_machine(part, ledger)
+        judge = part.quick().by_machine(ledger).findings
         basis = Basis(ledger, draw or _everything(part, judge), draws, "these", level)
         by = _correcting(part.quick(), judge, basis)
         for board in judge.boards:

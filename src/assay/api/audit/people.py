@@ -16,7 +16,6 @@ import numpy as np
 from assay.api.audit.asking import Base, Labelled, bases
 from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.by_items import Items, Voices, batches, estimated, is_whole, items_of, linear_of
-from assay.api.by_topics import by_machine
 from assay.api.corrected import SAME, Corrected, family_of, off_by
 from assay.api.correcting import Evaluations, whole_draw
 from assay.api.results import prefix_of
@@ -327,7 +326,7 @@ def judged_runs(evaluations: Evaluations, ledger: Ledger, *, level: float) -> It
     if isinstance(draw, str):
         return
     for name, part in evaluations.items():
-        judge = by_machine(part, ledger)
+        judge = part.quick().by_machine(ledger).findings
         voices = Voices(part, ledger)
         prefix = prefix_of(name, evaluations)
         for linear in linear_of(part, ledger):
