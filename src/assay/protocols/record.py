@@ -168,13 +168,12 @@ def require_asked(folder: Folder, result: Result, ledger: AnyLedger) -> None:
     since = printable(other["name"]) if other else "the folder's labeller, which is not available,"
     if since == who:
         since = f"{who} as it is now"
+    known = "".join(f"{one.rstrip('.')}. " for one in result.warnings if who in one)
     raise SettingsError(
         f"{folder.out} holds scores by labels of {who}; {since} has not been asked yet "
-        f"({result.task_titles[task]}), so they are not overwritten. If they were made with "
-        "--labeller, give that again. To score by the existing labels: 'assay labels export "
-        "FOLDER -o FOLDER/all.jsonl', then 'assay evaluate FOLDER --labeller recorded:all.jsonl'. "
-        "To ask again: 'assay evaluate FOLDER'. To have scores without labels, move "
-        "out/ away."
+        f"({result.task_titles[task]}), so they are not overwritten. {known}If they "
+        "were made with --labeller, give that again. To ask for new labels: 'assay evaluate "
+        "FOLDER'. To have scores without labels, move out/ away."
     )
 
 
