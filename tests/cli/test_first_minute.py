@@ -81,7 +81,7 @@ def test_assay_alone_says_what_comes_next(tmp_path: Path, assay: Assay):
     assay("init", place, "--protocol", "rag")
     done = assay(cwd=place)
     assert done.returncode == 1
-    assert "Missing: at least 7 labels to ask" in done.stdout
+    assert "Missing: about 7 labels to ask" in done.stdout
     assert "assay evaluate ." in done.stdout
     assert not (place / "labels.sqlite").exists()  # nothing is written
     assay("judge", place)

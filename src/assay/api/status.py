@@ -83,7 +83,7 @@ def status(path: Path) -> Stands:
         basis = read_manifest(folder.for_protocol(name).out).get("stands_on")
         if basis:
             rows.append((f"{name} stands on" if several else "stands on", str(basis)))
-    lacks = [f"{'at least ' if forecast.note else ''}{counted(ask, 'label')} to ask"] if ask else []
+    lacks = [f"{'about ' if forecast.note else ''}{counted(ask, 'label')} to ask"] if ask else []
     lacks += forecast.repeats
     lacks += [f"{counted(failed, 'label')} failed"] if failed else []
     following = _next(opened, place, ask, failed, bool(written), drawn)
