@@ -253,8 +253,8 @@ def estimated(
         never = int((weights.any(axis=0) & (pi == 0)).sum())
         if never:
             raise ValueError(
-                f"{counted(never, 'unit')} could not be drawn, because they were asked about "
-                "after the draw or the draw was for another measure. Draw again with another "
+                f"{counted(never, 'unit')} could not be drawn, as what is asked was added after "
+                "the draw, or the draw was for another measure. Draw again with another "
                 f"--seed: 'assay draw FOLDER --task {items.task} --measure {items.measure}'"
             )
         offset = items.offset + items.weights[:, known] @ items.people[known]

@@ -21,7 +21,7 @@ from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy, for_all
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status, is_independent, without_reasons
-from assay.model.wording import and_list, counted, joined
+from assay.model.wording import and_list, counted, joined, noun
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 from assay.statistics.corrected import Population
@@ -178,9 +178,9 @@ def correct(
         tied = sum(len(said.get(unit, ())) > 1 for unit in left) if by_most else 0
         if tied:
             why += (
-                f" {counted(tied, 'unit')} of these have no majority verdict: one more person "
-                "decides each or, once 'passes' in [ui] have labelled it, whoever settles it "
-                "('assay ui' lists the disagreements)."
+                f" {counted(tied, 'unit')} of these {noun(tied, 'has', 'have')} no majority "
+                "verdict: one more person decides each or, once 'passes' in [ui] have labelled "
+                "it, whoever settles it ('assay ui' lists the disagreements)."
             )
         return Trusted(f"judge alone; a draw is partly labelled ({done} of {len(units)})",
                        drawn, population, level, why=why)  # fmt: skip

@@ -78,7 +78,7 @@ def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
     if labels.unsettled:
         yield (
             f"People disagree on {counted(len(labels.unsettled), 'unit')}, and nothing is "
-            f"settled. Under the policy {policy.name} these count as missing, and no labeller is "
+            f"settled. Under the policy {policy.name} that counts as missing, and no labeller is "
             "asked. 'assay ui' has a queue of disagreements."
         )
     if labels.disputed and not policy.settles:

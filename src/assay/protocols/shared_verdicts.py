@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from assay.ledger.policy import Policy
 from assay.model.labels import Label
+from assay.model.wording import counted
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import Source
 
@@ -59,18 +60,17 @@ class SharedVerdicts:
         """One sentence for each thing noticed."""
         for (task, source), labels in self.derived.items():
             yield (
-                f"{task}: {len(labels)} labels were given under {source.task.name}, which asks the "
-                "same."
+                f"{task}: {counted(len(labels), 'label')} given under {source.task.name}, which "
+                "asks the same."
             )
         for (task, source), units in self.asked.items():
             yield (
-                f"{task}: {len(units)} units were asked about, as labels of {source.task.name} do "
-                "not settle them: "
-                f"{source.leaves_open}."
+                f"{task}: {counted(len(units), 'unit')} asked about that labels of "
+                f"{source.task.name} do not settle: {source.leaves_open}."
             )
         for (task, source), units in self.excluded.items():
             yield (
-                f"{task}: {len(units)} labels of a machine do not count, because a person said "
-                f"otherwise under {source.task.name}; {source.leaves_open}. Have a person label "
-                f"these units under {task}."
+                f"{task}: {counted(len(units), 'label')} of a machine not counted, as a person "
+                f"said otherwise under {source.task.name}; {source.leaves_open}. Have people label "
+                f"what this leaves open under {task}."
             )
