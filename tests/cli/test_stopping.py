@@ -153,7 +153,7 @@ def test_a_model_that_changes_its_name_stands_in_the_report(films):  # noqa: F81
     with serve(script) as server:
         spec = f'default = "openai:m@{server.url}"'
         done = assay(films, "evaluate", labellers=spec)
-    assert "was 'm-old' and is 'm-new' now" in " ".join(done.stderr.split())
+    assert "was 'm-old' and is now 'm-new'" in " ".join(done.stderr.split())
     report = (films / "out" / "report.html").read_text()
     assert "changed its name between labels" in report
     assert "m-old" in report
