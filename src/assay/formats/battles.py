@@ -99,7 +99,7 @@ def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mappi
 
 
 class _BattleReader:
-    """Reads judgments of one file, and counts what it leaves out."""
+    """Read judgments of one file, and counts what it leaves out."""
 
     def __init__(self, faults: FaultList, crowd: Crowd) -> None:
         self.faults, self.crowd = faults, crowd

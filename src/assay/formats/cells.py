@@ -58,7 +58,7 @@ def is_table(path: Path) -> bool:
 def read_cells(
     lines: Sequence[str], faults: FaultList, *, tabs: bool = True, texts: bool = False
 ) -> Cells | None:
-    """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
+    """Split the lines of a CSV or TSV file into cells; None if there is no line with text.
 
     The header decides what separates: commas, tabs (with a warning where not ``tabs``) or, with a
     warning, semicolons. Rows that are not as wide as the header are reported and left out. Tables
@@ -150,7 +150,7 @@ def one_column(
 
 
 def finite_number(text: str) -> float | None:
-    """The number that a cell holds; None where it holds none that can be counted with."""
+    """The number that a cell holds; None if it holds none that can be counted with."""
     if not text.isascii() or "_" in text:
         return None
     try:

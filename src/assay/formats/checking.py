@@ -1,4 +1,4 @@
-"""What a file format is to ``assay validate``: how files of it are checked, and recognised."""
+"""File formats for ``assay validate``: how to check a file, and how to recognise its format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """What files are checked against: all of it optional."""
+    """What files are checked against; everything is optional."""
 
     questions: tuple[Question, ...] | None = None
     pr_runs: Mapping[str, PassageRun] | None = None
@@ -30,7 +30,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The faults of a file, its run's name where it has one, and how many things it holds."""
+    """The faults of a file, counts of what it holds, and the name of its run, if it has one."""
 
     faults: tuple[Fault, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: ``check`` reads a file, ``recognises`` says whether a text looks like it.
+    """A file format: ``check`` reads a file, ``recognises`` says whether a text looks like one.
 
-    ``of_track`` is the format of the TREC RAG track whose files look the same: a file is guessed to
-    have that one where something of the track is given to check it against.
+    ``of_track`` names the format of the TREC RAG track whose files look the same. It is the guess
+    if files are checked against topics or rules of the track.
     """
 
     name: str
@@ -57,7 +57,7 @@ def counted_by(
     count: Callable[[T], Mapping[str, int]],
     name: Callable[[T], str | None] = lambda _: None,
 ) -> Callable[[SourceText, Against], Checked]:
-    """A check that reads a file and counts what it holds; ``name`` is that of its run."""
+    """A check that reads a file and counts what it holds; ``name`` gives the name of its run."""
 
     def check(source: SourceText, against: Against) -> Checked:
         parsed = read(source)
@@ -69,7 +69,7 @@ def counted_by(
 
 
 def first_has(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], bool]:
-    """A recogniser by the first object of a file."""
+    """A recogniser that tests the first JSON object of a file."""
 
     def recognises(source: SourceText) -> bool:
         record = first_object(source)
@@ -81,8 +81,8 @@ def first_has(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText
 def in_all(
     of: str, what: str = "", inside: Callable[[Any], Sized] = lambda one: one
 ) -> Callable[[Collection[Any]], dict[str, int]]:
-    """A count of things as ``of`` (of a mapping those that it leads to), and as ``what``, if named,
-    of all that is ``inside`` them."""
+    """A function that counts the items of a collection (values of a mapping) under the name ``of``
+    and, if ``what`` is given, under that name all that is ``inside`` the items."""
 
     def count(found: Collection[Any]) -> dict[str, int]:
         every = found.values() if isinstance(found, Mapping) else found
@@ -93,5 +93,5 @@ def in_all(
 
 
 def pr_counts(run: PassageRun) -> dict[str, int]:
-    """The questions of a passage run, and its passages."""
+    """The numbers of questions and of passages in a passage run."""
     return in_all("questions", "passages")(run.passages)

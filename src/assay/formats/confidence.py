@@ -38,7 +38,7 @@ class ConfidenceRow:
 
     @property
     def scored(self) -> bool:
-        """True where both confidence and correctness are known."""
+        """True if both confidence and correctness are known."""
         return self.probability is not None and self.correct is not None
 
 
@@ -61,7 +61,7 @@ class ConfidenceTable:
 
 @reads_file
 def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | None:
-    """Reads a confidence table: header required, any column order, other columns ignored."""
+    """Read a confidence table: header required, any column order, other columns ignored."""
     records = read_columns(source.lines, COLUMNS, faults, tabs=False)
     found: dict[tuple[str, str], ConfidenceRow] = {}
     empty: dict[str, list[int]] = {"confidence": [], "correct": []}

@@ -71,7 +71,7 @@ def read_confidences(
     measures Confidence and Accuracy. ``measure``: the measure of confidence that they are read for.
     ``end``: ``floor`` or ``ceiling``, and how what is missing of a run turned out there. With None
     a topic on which something is not known leaves all runs, and a question left out counts as wrong
-    with confidence 1. Raises FormatError where the file cannot be read at all.
+    with confidence 1. Raises FormatError if the file cannot be read at all.
     """
     source = text_of(given)
     cells, faults = read_score_cells(source)

@@ -53,7 +53,7 @@ def open_bank(path: Path) -> Bank:
 
 def bank_file(path: Path, bank: Bank) -> bytes:
     """What stands in ``path`` once it holds ``bank``: in the form that it was read in, compressed
-    as the file is. Raises SettingsError where that form cannot hold it."""
+    as the file is. Raises SettingsError if that form cannot hold it."""
     if bank.form == "tqa":
         raise SettingsError(
             f"{path}: this is TQA's own JSON, which is not changed. Put the questions into a bank "

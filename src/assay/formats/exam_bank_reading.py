@@ -49,7 +49,7 @@ _SHAPE = "Write {query_id, query_text, items}, or {qid, question} on each line."
 
 @reads_file
 def read_bank(source: SourceText, faults: FaultList) -> Bank:
-    """Reads a bank in any of its three forms. Several lines about one query are put together."""
+    """Read a bank in any of its three forms. Several lines about one query are put together."""
     start = first_character(source)
     form: BankForm = "tqa" if start == "[" else "lines" if start == "{" else "table"
     reader = _BankReader(faults, form)
@@ -96,7 +96,7 @@ def has_words(item: Any) -> bool:
 
 
 def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuestion:
-    """The question that an item of a record holds. Raises ValueError where it cannot be read; the
+    """The question that an item of a record holds. Raises ValueError if it cannot be read; the
     arguments are why, and the cure."""
     text = (one_text(item, *TEXTS) or "").strip()
     gold = item.get("gold_answers") or ()

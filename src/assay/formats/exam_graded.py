@@ -69,7 +69,7 @@ class GradedQuery:
 
 @dataclass(frozen=True, eq=False)
 class GradedFile:
-    """A whole file. ``way`` is how the grades were given, None where there are none."""
+    """A whole file. ``way`` is how the grades were given, None if there are none."""
 
     queries: Mapping[str, GradedQuery]
     way: GradingWay | None
@@ -134,7 +134,7 @@ def read_graded(
     prompt: str | None = None,
     answers: bool = True,
 ) -> GradedFile | None:
-    """Reads a file of graded passages.
+    """Read a file of graded passages.
 
     ``llm`` and ``prompt`` choose among the ways of grading; where more than one is left the file
     has a fault that lists them. Without ``answers`` the extracted answers are not kept.

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, every faulty line reported."""
+"""JSON Lines: one object per line, with every faulty line reported."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assay.formats.text import SourceText
 from assay.model.wording import joined
 
 _CURE = "Write one JSON object per line."
-# A text that never ends goes to the end: to look for its end from every quote would take for ever.
+# An unclosed string runs to the end; searching from each later quote would take quadratic time.
 _TEXT_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*+"?|\bNaN\b')
 
 
 def read_json(text: str) -> tuple[Any, bool]:
-    """A JSON document, and whether it held ``NaN``: JSON does not have it, but Python and pandas
-    write it for a value that is missing. It is read as null.
+    """Parse a JSON document; also return whether it held ``NaN``, which is not JSON, but which
+    Python and pandas write for a missing value. It is read as null.
 
     Raises :class:`orjson.JSONDecodeError`.
     """
@@ -40,10 +40,10 @@ def read_json(text: str) -> tuple[Any, bool]:
 def read_objects(
     source: SourceText, faults: FaultList, *, lists: bool = False
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file with their line numbers; other lines go into ``faults``.
+    """The objects of a file with their line numbers; other lines are reported in ``faults``.
 
-    A file that is one JSON document over several lines is one fault, not one a line. With
-    ``lists`` a file that is one JSON list of objects is read too; their line is then 0.
+    A file that is one JSON document over several lines is a single fault. With ``lists`` a file
+    that is one JSON list of objects is read too; their line number is then 0.
     """
     if lists and first_character(source) == "[":
         yield from _listed(source, faults)
@@ -67,8 +67,8 @@ def read_objects(
 def read_values(
     source: SourceText, faults: FaultList, cure: str = _CURE
 ) -> Iterator[tuple[int, Any]]:
-    """What stands on each line that is not blank, whatever JSON it is, with the line's number;
-    lines that are no JSON go into ``faults``."""
+    """The JSON value of each non-blank line with its line number; lines that are not JSON are
+    reported in ``faults``."""
     mended: list[int] = []
     for number, line in source.numbered():
         try:
@@ -94,14 +94,14 @@ def read_values(
 
 
 def _back_to_back(line: str) -> list[Any]:
-    """The objects of a line that has nothing but objects, one after the other; else none."""
+    """The objects of a line that holds objects only, one after the other; else an empty list."""
     found: list[Any] = []
     decoder, at = json.JSONDecoder(), 0
     while line[at : at + 1] == "{":
         start = at
         try:
             _, at = decoder.raw_decode(line, start)
-            found.append(read_json(line[start:at])[0])  # which is stricter
+            found.append(read_json(line[start:at])[0])  # orjson is stricter
         except (ValueError, RecursionError):
             return []
         while line[at : at + 1].isspace():
@@ -137,7 +137,7 @@ def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[s
 
 
 def first_character(source: SourceText) -> str:
-    """The first character that is no white space; empty for a blank file."""
+    """The first character that is not white space; empty for a blank file."""
     return source.first_line.lstrip()[:1]
 
 
@@ -150,8 +150,8 @@ def _parses(line: str) -> bool:
 
 
 def one_id(record: Mapping[str, Any], *names: str) -> str | None:
-    """The first of ``names`` that the record has as an id: a string with text or a whole number.
-    A number and the string of its digits are the same id."""
+    """The id under the first of ``names`` that holds one: a non-blank string or an integer. An
+    integer and the string of its digits are the same id."""
     for name in names:
         value = record.get(name)
         if isinstance(value, str) and value.strip():
@@ -162,7 +162,7 @@ def one_id(record: Mapping[str, Any], *names: str) -> str | None:
 
 
 def one_text(record: Mapping[str, Any], *names: str) -> str | None:
-    """The first of ``names`` that the record has as a string."""
+    """The string under the first of ``names`` that holds one."""
     for name in names:
         value = record.get(name)
         if isinstance(value, str):
@@ -171,7 +171,7 @@ def one_text(record: Mapping[str, Any], *names: str) -> str | None:
 
 
 def first_object(source: SourceText) -> dict[str, Any] | None:
-    """The first object of JSON Lines, or of a file that is one JSON list; None where that is no
+    """The first object of JSON Lines, or of a file that is one JSON list; None if that is no
     object."""
     listed_ones = first_character(source) == "["
     text = source.first_line
@@ -185,5 +185,5 @@ def first_object(source: SourceText) -> dict[str, Any] | None:
 
 
 def dump_line(record: Mapping[str, Any]) -> bytes:
-    """A record as a line."""
+    """A record as a line of JSON."""
     return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)

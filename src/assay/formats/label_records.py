@@ -66,7 +66,7 @@ class LabelNote(NamedTuple):
 class LabelTable:
     """The labels of one file, by topic, run and document in file order.
 
-    ``labels``: the label of every unit; None where there is none. ``qrels``: whether the file is
+    ``labels``: the label of every unit; None if there is none. ``qrels``: whether the file is
     qrels, where −1 says that the document was not judged. ``runs``: whether units are of runs.
     ``notes``: what is known beside labels. ``names``: what labels are called; others are known by
     their number.
@@ -308,7 +308,7 @@ def _about(unit: Mapping[str, Any]) -> str:
 
 
 def _is_edit(record: Mapping[str, Any]) -> bool | None:
-    """Whether a person's label began as another's; None where a machine gave it."""
+    """Whether a person's label began as another's; None if a machine gave it."""
     detail, who = record.get("detail"), record.get("labeller")
     note = detail.get(WORKBENCH) if isinstance(detail, dict) else None
     mode = note.get("mode") if isinstance(note, dict) else None

@@ -53,7 +53,7 @@ def read_labels(given: Given, label: str | None = None) -> Parsed[LabelTable]:
     table where its first line looks like one: it names a topic and a label column, or has commas
     where qrels have spaces. A relevance judgment run of TREC RAG (topic, Q0, document, label 0 to
     4, confidence, run) is read too, with a warning, as a ranked run has as many columns. Raises
-    FormatError where the file cannot be read at all.
+    FormatError if the file cannot be read at all.
     """
     source = text_of(given)
     first = first_object(source)
@@ -204,7 +204,7 @@ class LabelPair:
     """The labels of two files, matched by unit.
 
     ``a``: the first file's labels. ``b``: the second file's. ``scale``: the labels that there are;
-    None where it is not said. ``files``: how messages name the files. ``first``: the labels of the
+    None if it is not said. ``files``: how messages name the files. ``first``: the labels of the
     first file by unit, without units that have none. ``second``: the second file's.
     ``unjudged_first``: how many units of the first file have no label. ``unjudged_second``: how
     many of the second file. ``units``: the units of either file, those of the first one first.

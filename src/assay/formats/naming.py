@@ -68,7 +68,7 @@ def run_name(path: str | PathLike[str]) -> str:
 
 
 def check_run_name(name: str, faults: FaultList) -> None:
-    """Reports a run name that could not stand in a nugget record."""
+    """Report a run name that could not stand in a nugget record."""
     unseen = (one for one in name if not one.isprintable() and unicodedata.category(one) != "Zs")
     bad = sorted({*unseen, *set(name).intersection(";/\\")})
     if bad:
@@ -125,18 +125,18 @@ class KnownIds:
         return f"Use an id of the question file.{hint}"
 
     def check(self, at: Spot) -> None:
-        """Reports a topic that is not known."""
+        """Report a topic that is not known."""
         one = at.topic or ""
         if one not in self:
             why = f"The question id {quoted(one)} is not in the question file."
             at.error(why, self.cure(one))
 
     def is_misspelt(self, one: str) -> bool:
-        """True where ``one`` is a known id but for leading zeros or case."""
+        """True if ``one`` is a known id but for leading zeros or case."""
         return _unpad(one) in self._unpadded or _fold(one) in self._folded
 
     def check_all(self, seen: Container[str], faults: FaultList, what: str, cure: str) -> None:
-        """Warns of the known ids that are not in ``seen``, in the question file's order: a run has
+        """Warn of the known ids that are not in ``seen``, in the question file's order: a run has
         no ``what`` for these."""
         without = [one for one in self.ids if one not in seen]
         if without:

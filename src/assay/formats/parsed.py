@@ -1,6 +1,6 @@
-"""What every reader returns: the value as far as it could be read, and all faults of the file.
+"""The result of every reader: the value as far as it could be read, and all faults of the file.
 
-A reader never stops at the first fault, so that a person mends a file in one go. Errors make a
+A reader never stops at the first fault, so that a file can be corrected in one go. Errors make a
 file unusable (:meth:`Parsed.require` raises them all at once); warnings do not.
 """
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Parsed(NamedTuple, Generic[T]):
-    """A file's ``value`` (best effort; None where nothing at all could be read) and its faults."""
+    """A file's ``value`` (best effort; None if nothing could be read) and its faults."""
 
     value: T | None
     faults: tuple[Fault, ...]
@@ -28,19 +28,16 @@ class Parsed(NamedTuple, Generic[T]):
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
-        """The faults that a person should know of, in line order."""
+        """The faults that leave the file usable, in line order."""
         return tuple(fault for fault in self.faults if fault.severity != "error")
 
     @property
     def ok(self) -> bool:
-        """True where the file has no error (it may have warnings)."""
+        """Whether the file is free of errors (it may have warnings)."""
         return self.value is not None and not self.errors
 
     def require(self) -> T:
-        """The value of a file without errors.
-
-        Raises :class:`FormatError` with *all* errors of the file otherwise.
-        """
+        """The value. Raises :class:`FormatError` with *all* errors of the file if it has any."""
         errors = self.errors
         if errors or self.value is None:
             raise FormatError(errors or self.faults)
@@ -55,33 +52,33 @@ class FaultList:
         self._faults = list(faults)
 
     def error(self, line: int, why: str, cure: str, topic: str | None = None) -> None:
-        """A fault that makes the file unusable."""
+        """Add a fault that makes the file unusable."""
         self._add(line, why, cure, topic, "error")
 
     def warning(self, line: int, why: str, cure: str, topic: str | None = None) -> None:
-        """A fault that leaves the file usable."""
+        """Add a fault that leaves the file usable."""
         self._add(line, why, cure, topic, "warning")
 
     def missing(self, what: str, lines: Sequence[int], cure: str) -> None:
-        """A warning where ``what`` is missing on some lines."""
+        """Warn that ``what`` is missing on ``lines``, if there are any."""
         if lines:
             where = f"{counted(len(lines), 'line')} ({joined(map(str, lines), 10)})"
             self.warning(lines[0], f"{what} is missing on {where}.", cure)
 
     def at(self, line: int, topic: str | None = None) -> Spot:
-        """Where faults of one line are told."""
+        """A place to report the faults of one line."""
         return Spot(self, line, topic)
 
     def _add(self, line: int, why: str, cure: str, topic: str | None, severity: str) -> None:
         shown = printable(topic) if topic else None
-        # A reader's own message (of csv, json) may quote the file's control characters.
+        # Messages of the csv and json modules may quote control characters of the file.
         self._faults.append(
             Fault(self.file, line, shown, printable(why), printable(cure), severity)
         )
 
     @property
     def faulty(self) -> bool:
-        """True where there is an error among them: what a file lacks may then be what it says."""
+        """Whether there are errors. What seems to be missing may then be in the faulty lines."""
         return any(fault.severity == "error" for fault in self._faults)
 
     def done(self) -> tuple[Fault, ...]:
@@ -90,8 +87,7 @@ class FaultList:
 
 
 class Spot(NamedTuple):
-    """A line of a file, and the topic that it is about where that is known: its faults are told
-    without naming these again."""
+    """A line of a file and its topic, if known, so that its faults need not repeat the two."""
 
     faults: FaultList
     line: int
@@ -106,6 +102,6 @@ class Spot(NamedTuple):
         self.faults.warning(self.line, why, cure, self.topic)
 
     def twice(self, run: str, first: int) -> None:
-        """The fault that the answer of a run to the topic stood on the line ``first``."""
+        """Report a second answer of ``run`` to the topic; the other is on line ``first``."""
         why = f"The answer of run {quoted(run)} is already on line {first}."
         self.error(why, "Keep one of the two; the first was read.")

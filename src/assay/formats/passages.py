@@ -33,7 +33,7 @@ _END = re.compile(r"[.!?؟۔]+(?:\s|$)|[。！？।॥]+")
 
 @reads_file
 def read_passages(source: SourceText, faults: FaultList) -> Mapping[str, str]:
-    """Reads the texts of passages: id → text."""
+    """Read the texts of passages: id → text."""
     texts: dict[str, str] = {}
     for number, row in _rows(source, faults):
         for identity, text in _passages(number, row, faults):
@@ -91,7 +91,7 @@ class Response:
 def read_responses(
     source: SourceText, faults: FaultList, *, most_words: int = 200
 ) -> list[Response]:
-    """Reads generated responses and cuts them into passages of at most ``most_words`` words. One
+    """Read generated responses and cuts them into passages of at most ``most_words`` words. One
     that says nothing but what the response has said before is left out, with a warning."""
     found: list[Response] = []
     seen: dict[tuple[str, str], int] = {}
@@ -175,7 +175,7 @@ class Query(NamedTuple):
 
 @reads_file
 def read_queries(source: SourceText, faults: FaultList) -> tuple[Query, ...]:
-    """Reads queries with their subtopics, one a line; a query with several has several lines."""
+    """Read queries with their subtopics, one a line; a query with several has several lines."""
     found: dict[tuple[str, str | None], Query] = {}
     texts: dict[str, str] = {}
     for number, line in source.numbered():

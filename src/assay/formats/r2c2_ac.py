@@ -110,7 +110,7 @@ def read_ac_run(
     pr_runs: Mapping[str, PassageRun] | None = None,
     shared: SharedAnswers | None = None,
 ) -> AnswerRunFile:
-    """Reads an AC run, marked or not; its name is the file's.
+    """Read an AC run, marked or not; its name is the file's.
 
     With ``questions`` the block ids are checked and questions without a block are listed; with
     ``pr_runs`` every PassageKey must exist in one of them for its question. A block whose
@@ -297,7 +297,7 @@ class _AnswerReader:
         return later, [line for line in block.lines if line is not later]
 
     def done(self) -> Answers:
-        """Closes what is open at the end of the file and reports what the whole run lacks."""
+        """Close what is open at the end of the file and reports what the whole run lacks."""
         if self.block is not None:
             self._unclosed("at the end of the file")
         self.nuggets.done()

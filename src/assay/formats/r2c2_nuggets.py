@@ -58,7 +58,7 @@ def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bo
 
 
 def read_answer(line: str, at: Spot) -> tuple[str, int, int] | None:
-    """The answer, its confidence and its line; None where the confidence cannot be read."""
+    """The answer, its confidence and its line; None if the confidence cannot be read."""
     before, semicolon, after = line.rpartition(";")
     if not semicolon:
         at.error(
@@ -147,7 +147,7 @@ def _ranks_of(passages: Sequence[Passage]) -> Collection[int]:
 
 @dataclass(slots=True)
 class NuggetReader:
-    """Reads nugget records and keeps count of marked and unmarked ones over the whole run."""
+    """Read nugget records and keeps count of marked and unmarked ones over the whole run."""
 
     faults: FaultList
     pr_runs: Mapping[str, PassageRun] | None
@@ -178,7 +178,7 @@ class NuggetReader:
         return found.values()
 
     def done(self) -> None:
-        """Reports a run of which only some records are marked."""
+        """Report a run of which only some records are marked."""
         if self.marked and self.unmarked:
             lines = joined(map(str, self.unmarked), 10)
             self.faults.warning(

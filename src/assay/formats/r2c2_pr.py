@@ -35,7 +35,7 @@ _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
 
 
 class DocumentTexts(Protocol):
-    """A mapping-like corpus: document id to text, None where there is no such document."""
+    """A mapping-like corpus: document id to text, None if there is no such document."""
 
     def get(self, key: str, /) -> str | None:
         """The document's text."""
@@ -55,7 +55,7 @@ def read_pr_run(
     corpus: Corpus | None = None,
     scratch: Scratch | None = None,
 ) -> PassageRun:
-    """Reads a PR run, a file or its text; its name is the file's.
+    """Read a PR run, a file or its text; its name is the file's.
 
     With ``questions`` the question ids are checked, with ``max_passage_chars`` the length of
     every passage (white space included), with ``corpus`` that each document exists and holds
@@ -79,7 +79,7 @@ def read_rankings(
 ) -> tuple[str, Parsed[dict[str, list[str]]]]:
     """A PR run's name (its file's) and its rankings: for each question the PassageKeys in the order
     of their ranks, as the qrels that R2C2 derives from nuggets name passages. Raises FormatError
-    where the file cannot be read at all."""
+    if the file cannot be read at all."""
     parsed = read_pr_run(given)
     run = parsed.value
     if run is None:
@@ -276,7 +276,7 @@ class _Texts:
         self._folded: str | None = None
 
     def check(self, doc: str, text: str, at: Spot) -> None:
-        """Reports a document that does not exist or does not hold ``text``."""
+        """Report a document that does not exist or does not hold ``text``."""
         if doc != self._doc:
             self._doc, self._text, self._folded = doc, self._look_up(doc), None
         if self._text is None:

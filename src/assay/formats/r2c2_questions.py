@@ -52,7 +52,7 @@ def known_category(text: str) -> str | None:
 
 @reads_file
 def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...]:
-    """Reads a question file, with or without a header line.
+    """Read a question file, with or without a header line.
 
     A line without a tab but with a ``;`` is taken as ``id;text``, with a warning. Categories
     compare without case and punctuation and come out in the task's own spelling; an unknown one

@@ -1,4 +1,4 @@
-"""What stands beside a label in a record: its reason, and whether somebody edited another's."""
+"""The reason recorded with a label, and whether the label is an edit of another one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FRESH = re.compile(r"(?:from[\s_-]?)?scratch|original|blind|manual", re.IGNOREC
 
 
 def rationale_of(record: Mapping[str, Any]) -> Rationale:
-    """The reason of a record's label, and whether it is a post-edit."""
+    """The reason for a record's label, and whether the label is a post-edit."""
     reason = one_text(record, *_REASONS) or ""
     for name in EDITED_KEYS:
         said = record.get(name)

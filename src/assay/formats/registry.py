@@ -1,4 +1,4 @@
-"""Every file format that ``assay validate`` knows, those of all protocols."""
+"""The file formats of all protocols that ``assay validate`` knows."""
 
 from __future__ import annotations
 
@@ -100,4 +100,4 @@ _RAG = (
 
 _ALL = (*r2c2_validate.FORMATS, *trec_rag_validate.FORMATS, *_EXAM, *_SGSS, *_RAG)
 FORMATS = {one.name: one for one in _ALL}
-"""By name; the last of them is the first to be asked when guessing."""
+"""Formats by name; guessing tries the last one first."""

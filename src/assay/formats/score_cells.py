@@ -67,7 +67,7 @@ def read_score_cells(
 
     ``per_topic.csv`` and the ``per_topic_ranges.csv`` beside it, which holds the ends of what is
     empty there, are read as one table, whichever of the two is named. ``given``: the file.
-    ``header``: how to begin a file that is empty: what a fault of it says. Raises FormatError where
+    ``header``: how to begin a file that is empty: what a fault of it says. Raises FormatError if
     the file cannot be read at all.
     """
     source = text_of(given)
@@ -125,7 +125,7 @@ def split_end(score: str) -> tuple[str, str | None]:
 
 
 def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
-    """The cells of a leaderboard without a header; None where the first line is of none."""
+    """The cells of a leaderboard without a header; None if the first line is of none."""
     if first_character(source) == "{":
         return _objects(source, faults)
     rows = [(number, line.split()) for number, line in source.numbered() if line.strip()]
@@ -222,12 +222,12 @@ def _without_index(cells: Cells) -> Cells:
 
 
 def is_missing(cell: str) -> bool:
-    """True where a cell says that there is no score: it is empty, or holds ``NA``, ``-``, …"""
+    """True if a cell says that there is no score: it is empty, or holds ``NA``, ``-``, …"""
     return cell.casefold() in _NOTHING
 
 
 def is_mean(topic: str) -> bool:
-    """True where a topic's name says that the line holds means: ``all``, ``ALL``, …"""
+    """True if a topic's name says that the line holds means: ``all``, ``ALL``, …"""
     return topic.casefold() == ALL
 
 
@@ -237,7 +237,7 @@ def filled(cells: Cells, place: int) -> list[str]:
 
 
 def looks_like_number(cell: str) -> bool:
-    """True where a number was meant, though it may be none: ``1e999``, ``0,5``, ``12 %``."""
+    """True if a number was meant, though it may be none: ``1e999``, ``0,5``, ``12 %``."""
     return _NUMBER_LIKE.fullmatch(cell) is not None
 
 

@@ -73,8 +73,8 @@ def read_matrix(
     ``given``: a CSV or TSV file. The first column of a matrix holds the topics; one with a column
     of runs is refused, as its columns would be topics, or measures. Means (of the topic ``all``)
     are left out. ``score``: which score of a long table, as in
-    :func:`assay.formats.score_tables.read_scores`; None where there is one only. ``option``: what
-    names the score on the command line, for messages. Raises FormatError where the file cannot be
+    :func:`assay.formats.score_tables.read_scores`; None if there is one only. ``option``: what
+    names the score on the command line, for messages. Raises FormatError if the file cannot be
     read at all.
     """
     source = text_of(given)
@@ -119,7 +119,7 @@ def no_topics(cells: Cells, faults: FaultList) -> None:
 
 
 def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
-    """The scores of a matrix by run, then topic; None where it cannot be made out."""
+    """The scores of a matrix by run, then topic; None if it cannot be made out."""
     header = cells.header
     means = [number for number, row in cells.rows if is_mean(row[0])]
     rows = [(number, row) for number, row in cells.rows if number not in means]
@@ -189,12 +189,12 @@ def _column_of_runs(cells: Cells) -> int | None:
 
 
 def _counted(column: Sequence[str]) -> bool:
-    """True where a column holds 1, 2, 3, …: numbers of topics, not scores."""
+    """True if a column holds 1, 2, 3, …: numbers of topics, not scores."""
     return len(column) > 1 and list(column) == [str(place + 1) for place in range(len(column))]
 
 
 def _ids(cells: Cells) -> bool:
-    """True where the first column holds names or distinct whole numbers, and the others scores.
+    """True if the first column holds names or distinct whole numbers, and the others scores.
 
     A fraction among names is no topic: more likely the column is a run's, and a name a slip.
     """

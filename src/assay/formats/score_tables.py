@@ -36,10 +36,10 @@ class ScoreTable:
     """One score of every run of a file, in file order; None stands for an empty cell.
 
     ``name``: the score's name: the measure, or the column. ``by_topic``: by run, then topic; empty
-    where the file has no topics, else with every run of it, also with those that have a mean only.
+    if the file has no topics, else with every run of it, also with those that have a mean only.
     ``means``: by run, what the file gives for the run as a whole: a line without a topic, or of the
     topic ``all`` in any case. ``uncertain``: which values are ranges and so missing, and how to
-    take their ends; None where none are.
+    take their ends; None if none are.
     """
 
     name: str
@@ -75,9 +75,9 @@ def read_scores(
     ``given``: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
     without a name is the score only where no other can be. A value that is empty beside a ``floor``
     and a ``ceiling`` is missing: it is not certain. ``score``: the score's column, or its name in
-    the column ``measure``, as files or tables write it; None where there is one only.
+    the column ``measure``, as files or tables write it; None if there is one only.
     ``NAME:floor`` and ``NAME:ceiling`` are the ends of the values. ``option``: what names the score
-    on the command line, for messages. Raises FormatError where the file cannot be read at all.
+    on the command line, for messages. Raises FormatError if the file cannot be read at all.
     """
     cells, faults = read_score_cells(given)
     if cells is None:
@@ -97,7 +97,7 @@ def read_scores(
 def parse_scores(
     cells: Cells, score: str | None, option: str, faults: FaultList
 ) -> ScoreTable | None:
-    """As :func:`read_scores`, of a file that was split into cells; None where no score is found."""
+    """As :func:`read_scores`, of a file that was split into cells; None if no score is found."""
     run = one_column(
         cells, RUN, "run", faults, "Name the columns: run, then topic if there are any, then score."
     )

@@ -24,7 +24,7 @@ _PREFERENCES = ("query_id", "left", "right", "labeller", "preference")
 
 @reads_file
 def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]:
-    """Reads summaries with all faults of the file."""
+    """Read summaries with all faults of the file."""
     found: list[Summary] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults, "Write one summary per line."):
@@ -47,7 +47,7 @@ def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]
 
 
 class _SummaryReader:
-    """Reads one summary; every fault of it is told."""
+    """Read one summary; every fault of it is told."""
 
     def __init__(self, faults: FaultList, number: int) -> None:
         self._faults = faults
@@ -170,7 +170,7 @@ class _SummaryReader:
 
 @reads_file
 def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference, ...]:
-    """Reads preferences. A labeller's second word on a pair is a fault."""
+    """Read preferences. A labeller's second word on a pair is a fault."""
     rows = read_columns(source.lines, _PREFERENCES, faults)
     found: dict[tuple[str, str, str, str], Preference] = {}
     for number, row in rows:
@@ -202,7 +202,7 @@ def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference,
 
 @reads_file
 def read_abandonment(source: SourceText, faults: FaultList) -> tuple[float, ...]:
-    """Reads how many users left at each line: counts of line 1, 2, …; lines that are not named
+    """Read how many users left at each line: counts of line 1, 2, …; lines that are not named
     have none."""
     counts: dict[int, float] = {}
     for number, row in read_columns(source.lines, ("line", "count"), faults):

@@ -1,7 +1,7 @@
-"""Bytes on disk to numbered lines: compression, byte order mark, line ends, broken encoding.
+"""Text files as numbered lines: compression, byte order marks, line endings, broken encodings.
 
-Compression is recognised by its magic bytes, whatever the file is called. Nothing here knows
-about a format; the faults found (bad UTF-8, NUL bytes, control characters) are common to all.
+Compression is recognised by its magic bytes, not by the file's name. Nothing here depends on a
+format: the faults found (bad UTF-8, NUL bytes, control characters) can occur in any file.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_BYTES = 4 << 30
-"""Most bytes that a file may hold once decompressed: a guard against decompression bombs."""
+"""Maximum size of a file in bytes once decompressed: a guard against decompression bombs."""
 
 MAX_UNPACKED = "ASSAY_MAX_UNPACKED"
-"""The environment variable that sets how many bytes a packed file may unpack to."""
+"""Environment variable that sets how many bytes a compressed file may unpack to."""
 
-_ALWAYS = 64 << 20  # bytes that every packed file may unpack to; beyond it counts by how much
+_ALWAYS = 64 << 20  # bytes any compressed file may unpack to; beyond, the ratio is limited
 _MOST_TIMES = 200
 
 _PIECE = 1 << 20
-_SHARE = 1 << 15  # bytes of a plain file whose lines are made at once
+_SHARE = 1 << 15  # bytes of a plain file that are split into lines at a time
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b\x08"
-# Of a block, or of the end where there is none: a text may begin with BZh1.
+# The magic of a block, or of the end if there is none, is needed too: a text may begin with BZh1.
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 _FOREIGN = (
     (b"PK\x03\x04", "a ZIP archive (or an office document)", "Unpack it, or save it as text."),
@@ -58,24 +58,23 @@ _OLD_ENCODINGS = (
     "Windows and Excel write CP932 in Japanese, GB18030 in Chinese, CP949 in Korean, CP1252 in "
     "Western languages."
 )
-# Control characters other than tab and those that some programs break lines at (LINE_BREAKS).
+# Control characters other than tab and the LINE_BREAKS.
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f]")
 
-# What printable ASCII lines that end in a line feed do not hold.
+# Bytes that do not occur in lines of printable ASCII that end in a line feed.
 _NOT_PLAIN = bytes([*range(10), *range(11, 32), *range(127, 256)])
 
 LINE_BREAKS = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-"""Characters inside a line at which editors, browsers or ``str.splitlines`` break it."""
+"""Characters other than LF at which editors, browsers or ``str.splitlines`` break lines."""
 
 
 @dataclass(frozen=True)
 class SourceText:
-    """A text file, decompressed and split into lines (numbered from 1, without line ends).
+    """A text file, decompressed and split into lines (numbered from 1, without line endings).
 
-    ``data`` holds every byte as decompressed, the byte order mark included. ``faults`` are
-    those of the encoding; a line with broken UTF-8 is in ``lines`` with U+FFFD in its place.
-    ``plain`` says that all lines are of printable ASCII characters, so that nobody needs to look.
-    ``decoded`` has the lines of a file that is not.
+    ``data`` holds the decompressed bytes, including any byte order mark. ``faults`` are those of
+    the encoding; broken UTF-8 is replaced by U+FFFD in ``lines``. ``decoded`` holds the lines, or
+    is None for a plain file, whose lines are decoded from ``data`` when they are needed.
     """
 
     path: Path
@@ -87,7 +86,7 @@ class SourceText:
 
     @property
     def plain(self) -> bool:
-        """Whether all lines are of printable ASCII characters."""
+        """Whether all lines are printable ASCII, and so need no check for odd characters."""
         return self.decoded is None
 
     @cached_property
@@ -96,12 +95,12 @@ class SourceText:
         return tuple(self._plain_lines()) if self.decoded is None else self.decoded
 
     def sound(self) -> SourceText:
-        """The text itself. Raises :class:`FormatError` where a byte of it could not be read."""
+        """The text itself. Raises :class:`FormatError` if its encoding has errors."""
         return Parsed(self, self.faults).require()
 
     @property
     def first_line(self) -> str:
-        """The first line that is not blank; empty where there is none."""
+        """The first line that is not blank; empty if there is none."""
         return next((line for _, line in self.numbered() if line.strip()), "")
 
     @property
@@ -110,7 +109,7 @@ class SourceText:
         return str(self.path)
 
     def numbered(self) -> Iterator[tuple[int, str]]:
-        """The lines with their numbers; of a plain file not all of them are held at once."""
+        """The lines with their numbers; those of a plain file are decoded a piece at a time."""
         return enumerate(self._plain_lines() if self.decoded is None else self.decoded, 1)
 
     def _plain_lines(self) -> Iterator[str]:
@@ -123,15 +122,14 @@ class SourceText:
 
 
 Given = str | PathLike[str] | SourceText
-"""A file, by its path or as the text that was read of it."""
+"""A file: its path, or its text if it has been read already."""
 
 
 def read_text(path: str | PathLike[str]) -> SourceText:
-    """Reads a plain, gzip or bzip2 file.
+    """Read a plain, gzip or bzip2 file.
 
-    Raises :class:`FormatError` where there is nothing to read: the file is missing or a folder,
-    its compression is damaged, it is not text at all, or it holds more than it may
-    (:func:`most_bytes`).
+    Raises :class:`FormatError` if it cannot be read: it is missing or a folder, its compression is
+    damaged, it is not text, or it is larger than allowed (:func:`most_bytes`).
     """
     where = Path(path)
     data, faults = _read_bytes(where)
@@ -148,7 +146,7 @@ def read_text(path: str | PathLike[str]) -> SourceText:
             "Lines end with a lone carriage return (old Macintosh style).",
             "Save the file with line feeds (LF).",
         )
-    # One look at all bytes is quicker than one at each line by whoever reads the lines.
+    # Checking all bytes once is faster than having each reader check every line.
     plain = not bom and len(body.translate(None, _NOT_PLAIN)) == len(body)
     return SourceText(
         path=where,
@@ -161,14 +159,13 @@ def read_text(path: str | PathLike[str]) -> SourceText:
 
 
 def text_of(given: Given) -> SourceText:
-    """The text of a file. What is a text already is not read again: a pipe can be read only
-    once."""
+    """The text of a file, read unless it has been already: a pipe can be read only once."""
     return given if isinstance(given, SourceText) else read_text(given)
 
 
 def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
     """How many bytes a file of ``packed`` bytes may unpack to, never more than ``largest``. Raises
-    :class:`SettingsError` where ``ASSAY_MAX_UNPACKED`` is set to no number of bytes."""
+    :class:`SettingsError` if ``ASSAY_MAX_UNPACKED`` is not a number of bytes."""
     said = os.environ.get(MAX_UNPACKED)
     if said is None:
         most = max(_ALWAYS, _MOST_TIMES * packed)
@@ -181,9 +178,9 @@ def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
 def reads_file(
     read: Callable[Concatenate[SourceText, FaultList, P], T | None],
 ) -> Callable[Concatenate[Given, P], Parsed[T]]:
-    """A reader of files (or of a text that was read already), made of what reads a text, puts its
-    faults into the list and returns the value. It raises :class:`FormatError` only where the file
-    cannot be read at all."""
+    """Decorate a function that reads a text and adds its faults to a list, so that it accepts a
+    path or a text and returns value and faults as :class:`Parsed`. The result raises
+    :class:`FormatError` only if the file cannot be read at all."""
 
     @wraps(read)
     def reader(given: Given, /, *args: P.args, **options: P.kwargs) -> Parsed[T]:
@@ -196,7 +193,8 @@ def reads_file(
 
 
 def check_break(text: str, what: str, at: Spot) -> None:
-    """Reports a hidden line break inside ``text``, a ``what``, by its name (``U+2028``)."""
+    """Report a hidden line break inside ``text`` by its name (``U+2028``); ``what`` names the text
+    in the message."""
     found = LINE_BREAKS.search(text)
     if found:
         at.error(f"The {what} holds a line break (U+{ord(found.group()):04X}).", "Write a space.")
@@ -252,8 +250,8 @@ def _read_bytes(path: Path) -> tuple[bytes, FaultList]:
 
 
 def _up_to(stream: BinaryIO | gzip.GzipFile | bz2.BZ2File, most: int) -> bytes:
-    """What a stream holds, as far as ``most`` bytes. Never asked for at once: ``read`` sets aside
-    all that it is asked for, which fails where a process may not have as much."""
+    """Up to ``most`` bytes of a stream. They are read in pieces: ``read`` allocates as much as it
+    is asked for, which may be more memory than the process has."""
     held = io.BytesIO()
     while piece := stream.read(min(_PIECE, most - held.tell())):
         held.write(piece)
@@ -261,7 +259,7 @@ def _up_to(stream: BinaryIO | gzip.GzipFile | bz2.BZ2File, most: int) -> bytes:
 
 
 def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
-    """The lines of ``body``; bad UTF-8 and control characters go into ``faults``."""
+    """The lines of ``body``; bad UTF-8 and control characters are added to ``faults``."""
     if not body:
         return ()
     try:
@@ -272,7 +270,7 @@ def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
         lines = [_decode_line(one.removesuffix(end), n, faults) for n, one in enumerate(raw, 1)]
         text = separator.join(lines)
         broken = [fault.line for fault in faults.done() if fault.severity == "error"]
-        # Where that is most of what is not ASCII, whatever else is wrong with its lines is noise.
+        # If most of what is not ASCII is bad UTF-8, other faults of these lines are noise.
         if len(broken) > 1 and 2 * len(broken) > sum(not one.isascii() for one in raw):
             why = "The file is in another encoding than UTF-8."
             cure = f"{_AS_UTF8} {_OLD_ENCODINGS}"

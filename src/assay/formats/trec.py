@@ -65,7 +65,7 @@ class SubtopicQrels(NamedTuple):
 
 @reads_file
 def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
-    """Reads a run file, or its text; the run's name is its last column.
+    """Read a run file, or its text; the run's name is its last column.
 
     The first of several lines about one document of a topic is kept.
     """
@@ -201,7 +201,7 @@ def _run_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
 
 @reads_file
 def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
-    """Reads a qrels file. Grades are integers and may be negative.
+    """Read a qrels file. Grades are integers and may be negative.
 
     A document judged twice with the same grade is a warning, with two grades an error (the
     first is kept). A PassageKey whose run name holds spaces is put together again.
@@ -243,7 +243,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
 
 @reads_file
 def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
-    """Reads qrels whose second column is the subtopic, as TREC's diversity tasks and ndeval have
+    """Read qrels whose second column is the subtopic, as TREC's diversity tasks and ndeval have
     them; ``0`` on all lines means a single one.
 
     A document may be judged once for each subtopic of its topic.
@@ -296,7 +296,7 @@ def _judgments(
 
 @reads_file
 def read_topic_list(source: SourceText, faults: FaultList) -> tuple[str, ...]:
-    """Reads topic ids, one a line; what stands after a tab is not looked at. Blank lines are
+    """Read topic ids, one a line; what stands after a tab is not looked at. Blank lines are
     passed over, an id twice is an error."""
     lines: dict[str, int] = {}
     for number, line in source.numbered():
@@ -376,7 +376,7 @@ def _count(line: str, cells: list[str]) -> str:
 
 
 def warn_of_ties(faults: FaultList, topics: Sequence[str]) -> None:
-    """Warns of the topics of a run all of whose documents have one score."""
+    """Warn of the topics of a run all of whose documents have one score."""
     if topics:
         faults.warning(
             0,

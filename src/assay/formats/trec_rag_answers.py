@@ -109,7 +109,7 @@ class _ResponseReader:
             )
 
     def _limit(self, at: Spot) -> Callable[[str, str], None]:
-        """Reports what is over a limit: a fault, or a warning where limits do not hold."""
+        """Report what is over a limit: a fault, or a warning where limits do not hold."""
         return at.error if self.checked else at.warning
 
     def _fields(self, at: Spot, metadata: dict[str, Any], rules: Rules) -> None:

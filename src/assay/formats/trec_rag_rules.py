@@ -129,7 +129,7 @@ def rules_for(record: Mapping[str, Any]) -> Rules:
 
 
 def rules_of_topics(topics: Iterable[str]) -> Rules | None:
-    """The rules of the year whose topics these look like (``2024-…``, ``rag2026-…``); None where
+    """The rules of the year whose topics these look like (``2024-…``, ``rag2026-…``); None if
     their ids do not say."""
     every = list(topics)
     for start, year in (("2024-", "2024"), ("rag2026-", "2026")):

@@ -101,7 +101,7 @@ def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:
 
 
 def _label(value: object) -> object:
-    """The label, None where unjudged, ``_UNKNOWN`` where it is no label."""
+    """The label, None if unjudged, ``_UNKNOWN`` where it is no label."""
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():

@@ -163,7 +163,7 @@ def _add(mine: dict[str, SubNarrative], text: str, importance: Importance | None
 
 def read_mapping(given: Given) -> dict[tuple[str, str], str]:
     """Sub-narrative by (topic, text of a nugget), from the records with ``nuggets`` of a file that
-    :func:`read_sub_narratives` reads; empty where it has none."""
+    :func:`read_sub_narratives` reads; empty if it has none."""
     source = text_of(given)
     if first_object(source) is None:
         return {}

@@ -1,4 +1,4 @@
-"""Checks files against a named format, and guesses the format where none is named."""
+"""Validation of files against a named format, or against one guessed from their content."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The outcome for one file. ``role`` is ``checked``, or what the others are checked against:
-    ``questions``, ``topics`` or ``pr-run``."""
+    """The result for one file. ``role`` is ``checked``, or, for a file that others are checked
+    against, ``questions``, ``topics`` or ``pr-run``."""
 
     file: str
     format: str
@@ -38,29 +38,29 @@ class FileReport:
 
     @property
     def errors(self) -> int:
-        """How many faults make the file unusable."""
+        """Number of faults that make the file unusable."""
         return sum(fault.severity == "error" for fault in self.faults)
 
     @property
     def warnings(self) -> int:
-        """How many faults leave the file usable."""
+        """Number of faults that leave the file usable."""
         return len(self.faults) - self.errors
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """The outcome for all files: those that others are checked against first."""
+    """The results for all files, those that others are checked against first."""
 
     files: tuple[FileReport, ...]
 
     @property
     def ok(self) -> bool:
-        """True where no file has an error."""
+        """Whether no file has an error."""
         return not any(report.errors for report in self.files)
 
     @property
     def exit_status(self) -> int:
-        """0 good, 1 findings, 2 where some file could not be read."""
+        """0 without errors, 1 with errors, 2 if a file could not be read."""
         if not all(report.readable for report in self.files):
             return 2
         return 0 if self.ok else 1
@@ -82,13 +82,13 @@ def validate(
     topics: str | PathLike[str] | None = None,
     year: str | None = None,
 ) -> ValidationReport:
-    """Checks every file; a file that cannot be read does not keep the others from it.
+    """Check every file, also if some of them cannot be read.
 
-    ``questions`` and ``pr_runs`` are paths, or what was read from them; faults of theirs are in
-    the report too, as are those of ``topics`` (TREC RAG). ``year`` is the track's year whose rules
-    hold. Without ``format_name`` each file's format is guessed; a file whose format
-    cannot be guessed is reported like one that cannot be read. Raises :class:`SettingsError`
-    for an unknown format.
+    ``questions`` and ``pr_runs`` are paths, or what was read from them; faults in these files and
+    in ``topics`` (TREC RAG) are reported too. ``year`` selects the rules of a year of the track.
+    Without ``format_name`` the format of each file is guessed; a file whose format cannot be
+    guessed is reported like one that cannot be read. Raises :class:`SettingsError` for an unknown
+    format.
     """
     if format_name is not None and format_name not in FORMATS:
         raise SettingsError(
@@ -110,7 +110,7 @@ def validate(
     for path in map(Path, paths):
         name = format_name
         try:
-            source = read_text(path)  # once: a pipe can be read no second time
+            source = read_text(path)  # a pipe can be read only once
             name = name or guess_format(source, track=year is not None or topics is not None)
             checked = FORMATS[name].check(source, against)
         except FormatError as error:
@@ -128,10 +128,10 @@ def validate(
 
 
 def guess_format(given: Given, *, track: bool = False) -> str:
-    """The name of the format that a file's content looks like; with ``track`` that of the TREC RAG
-    track where there are two.
+    """Guess the name of a file's format from its content; with ``track``, prefer a format of the
+    TREC RAG track over others whose files look the same.
 
-    Raises :class:`FormatError` where it looks like none, or where the file cannot be read.
+    Raises :class:`FormatError` if no format fits or the file cannot be read.
     """
     source = text_of(given)
     for name, one in reversed(FORMATS.items()):
@@ -150,7 +150,7 @@ def _held(
     count: Callable[[T], Mapping[str, int]],
     reports: list[FileReport],
 ) -> T | None:
-    """What a file holds that others are checked against; its faults go into the reports."""
+    """Read a file that others are checked against; its faults are added to ``reports``."""
     given = Path(path)
     try:
         parsed = read(given)
@@ -167,7 +167,7 @@ def _pr_runs(
     questions: tuple[Question, ...] | None,
     reports: list[FileReport],
 ) -> Mapping[str, PassageRun] | None:
-    """The PR runs by name; None where there is none to check keys against."""
+    """The PR runs by name; None if there are none to check PassageKeys against."""
     if isinstance(given, Mapping):
         return given or None
     runs: dict[str, PassageRun] = {}
@@ -183,7 +183,7 @@ def _pr_runs(
 
 
 def _same_run(path: Path, run: str, seen: dict[str, str]) -> tuple[Fault, ...]:
-    """The fault of a second file that holds a run of the same name."""
+    """The fault of a file that holds a run of the same name as an earlier one, if it does."""
     first = seen.setdefault(run, str(path))
     if first == str(path):
         return ()
