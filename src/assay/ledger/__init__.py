@@ -1,4 +1,4 @@
-"""Every label ever given, append-only."""
+"""The ledger: an append-only store of every label ever given."""
 
 from assay.ledger.ledger import Ledger, NewLabel
 from assay.ledger.reading import QuestionKey

@@ -1,4 +1,4 @@
-"""A ledger row by row into another, with numbers and digests: both are the same then."""
+"""Copying a ledger row by row, numbers and digests included, so that both are identical."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from assay.ledger.store import MOST, TABLES, Store, each
 from assay.model.errors import LedgerError
 from assay.model.progress import ProgressCallback, no_progress, with_progress
 
-_NUMBERED = ("tasks", "labellers", "units")  # by which rows of other tables are referred to
+_NUMBERED = ("tasks", "labellers", "units")  # other tables refer to their rows by number
 
 
 def copied(source: Store, target: Store, told: ProgressCallback = no_progress) -> None:
-    """Write to ``target`` all rows of ``source`` that come after its own, within the transaction
-    under way. Raises LedgerError where rows that both have differ."""
+    """Write to ``target`` all rows of ``source`` numbered after its own, in the current
+    transaction. Raises LedgerError if rows with the same number differ."""
     after = {
         table: target.execute(f"SELECT max({columns[0]}) FROM {table}").fetchone()[0] or 0  # noqa: S608
         for table, columns in TABLES.items()

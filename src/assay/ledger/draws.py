@@ -1,6 +1,6 @@
-"""What was drawn at random for people to label, with the probability of each that could have been.
+"""Random draws of topics or units for people to label, with each candidate's probability.
 
-A draw is written before anybody is asked, and never changed: an interval rests on it
+A draw is written before anybody is asked, and never changed, because intervals depend on it
 (:mod:`assay.statistics.corrected`).
 """
 
@@ -18,14 +18,16 @@ from assay.model.errors import LedgerError
 from assay.tasks.base import canonical, content_hash
 
 TOPICS = "topics"
-"""The design of a draw of whole topics; all others draw units."""
+"""The design that draws whole topics; all others draw units."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A draw for ``tasks`` by a ``design`` and a ``seed``. Of each of the ``names`` (topics; units'
-    hashes in other designs) ``pi`` is the probability with which it was drawn, and ``drawn``
-    whether it was. ``size`` is how many were asked for, ``created`` UTC in ISO 8601."""
+    """A draw for ``tasks`` by a ``design`` and a ``seed``.
+
+    For each of the ``names`` (topics, or unit hashes in other designs), ``pi`` is its inclusion
+    probability and ``drawn`` whether it was drawn. ``size`` is the number requested, ``created``
+    the UTC time in ISO 8601."""
 
     design: str
     tasks: tuple[str, ...]
@@ -38,24 +40,24 @@ class Draw:
 
     @property
     def uid(self) -> str:
-        """Identity of what was drawn: the same draw made twice is one."""
+        """Identity of the draw's content: the same draw made twice has the same uid."""
         rows = [list(row) for row in zip(self.names, self.pi, self.drawn, strict=True)]
         what = [self.design, list(self.tasks), self.size, self.seed, sorted(rows)]
         return content_hash(canonical(what))
 
     @property
     def unit_name(self) -> str:
-        """What is drawn, in a word."""
+        """The word for what is drawn: topic or unit."""
         return "topic" if self.design == TOPICS else "unit"
 
     @property
     def chosen(self) -> Sequence[str]:
-        """What was drawn."""
+        """The names that were drawn."""
         return [name for name, one in zip(self.names, self.drawn, strict=True) if one]
 
 
 def add_draw(db: Store, draw: Draw) -> bool:
-    """Write a draw, within the transaction under way; False where it is there already."""
+    """Write a draw in the current transaction. Returns False if the ledger holds it already."""
     uid = packed(draw.uid)
     created = draw.created or datetime.now(UTC).isoformat(timespec="seconds")
     if db.execute("SELECT 1 FROM draws WHERE uid = ?", (uid,)).fetchone():
@@ -70,7 +72,7 @@ def add_draw(db: Store, draw: Draw) -> bool:
 
 
 def draws(db: Store) -> list[Draw]:
-    """All draws, oldest first. Raises LedgerError where one is not as it was written."""
+    """All draws, oldest first. Raises LedgerError if one was changed."""
     with db.explained():
         found = list(_read(db))
     for one in found:
@@ -80,12 +82,12 @@ def draws(db: Store) -> list[Draw]:
 
 
 def faulty_draws(db: Database) -> Iterator[str]:
-    """What is wrong with draws that are not as they were written."""
+    """A message for each draw that was changed."""
     return (one for one in _read(db) if isinstance(one, str))
 
 
 def _read(db: Database) -> Iterator[Draw | str]:
-    """Each draw, oldest first, or what is wrong with it."""
+    """Each draw, oldest first, or a message if it was changed."""
     for one in db.execute(
         "SELECT id, uid, design, tasks, size, seed, created FROM draws ORDER BY id"
     ).fetchall():

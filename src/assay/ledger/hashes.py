@@ -11,19 +11,18 @@ _HASH = re.compile("[0-9a-f]{32}")
 
 
 def is_hash(text: object) -> bool:
-    """Whether something is a hash as the ledger gives it: 32 hexadecimal digits."""
+    """Whether a value is a hash as the ledger shows it: 32 lower-case hexadecimal digits."""
     return isinstance(text, str) and _HASH.fullmatch(text) is not None
 
 
 def packed(text: str) -> bytes:
-    """The 16 bytes of a hash; of any other text those of a hash of its own."""
+    """The 16 bytes of a hash. Any other text is hashed."""
     return bytes.fromhex(text) if is_hash(text) else hashed(text.encode(errors="surrogatepass"))
 
 
 def as_stored(text: str) -> bytes | str:
-    """A key, or the uid of a label that another takes the place of, as a ledger stores it: what
-    files gave in place of one and is none, older Assays kept as it was, and a label's uid and
-    digest cover it so."""
+    """A key, or the uid of an overruled label, as a ledger stores it. Text from a file that is not
+    a hash stays as it is, because older Assays kept it so and uids and digests cover it."""
     return packed(text) if is_hash(text) else text
 
 
@@ -33,27 +32,27 @@ def hashed(data: bytes) -> bytes:
 
 
 def all_hashed(data: Iterable[bytes]) -> list[bytes]:
-    """The same of many."""
+    """:func:`hashed` for many values."""
     sha = hashlib.sha256
     return [sha(one).digest()[:SIZE] for one in data]
 
 
 def unpacked(stored: bytes | str) -> str:
-    """A hash as it was before it was packed; what else stands in its place (:func:`as_stored`, or
-    in a damaged ledger), as text."""
+    """A packed hash as 32 digits. Anything else in its place (from :func:`as_stored`, or in a
+    damaged ledger) is returned as text."""
     return stored.hex() if isinstance(stored, bytes) else str(stored)
 
 
 def letters(column: Iterable[object]) -> list[str | None]:
-    """The same of many, of which some may be missing. Raises TypeError for what is stored by no
-    Assay."""
+    """:func:`unpacked` for a column that may hold None. Raises TypeError for values that Assay
+    never stores."""
     return [
         one.hex() if type(one) is bytes and len(one) == SIZE else _stand_in(one) for one in column
     ]
 
 
 def _stand_in(stored: object) -> str | None:
-    """What stands in place of a hash."""
+    """Check and return a value stored in place of a hash."""
     if stored is None or (type(stored) is str and not is_hash(stored)):
         return stored
     raise TypeError(f"{stored!r} is not how a hash is stored")

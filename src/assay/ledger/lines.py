@@ -1,4 +1,4 @@
-"""Labels as lines of JSON. A line says the same as ``exchange.label_row``."""
+"""Labels as JSON lines, with the same content as ``exchange.label_row``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import orjson
 from assay.ledger.reading import of_tasks
 from assay.ledger.store import MOST, Database, Store, each
 
-ROWS = 128  # labels that are read at once: as many as a processor's cache holds
+ROWS = 128  # labels read at once: as many as fit in a processor's cache
 
 
 class Lines(NamedTuple):
-    """Labels, some at a time: the number of each, its uid and its unit's hash (16 bytes each), and
-    its JSON object, which lacks the last brace, so that something can be added."""
+    """A block of labels: the number, uid and unit hash (16 bytes each) of every label, and its JSON
+    object without the closing brace, so that fields can be added."""
 
     numbers: Sequence[int]
     uids: Sequence[bytes]
@@ -28,28 +28,28 @@ WHOLE = (
     "sample", "status", "verdict", "reason", "error", "overrules", "tokens_in", "tokens_out",
     "cost", "seconds", "created", "detail",
 )  # fmt: skip
-"""The columns of a label with all that belongs to it; hashes are packed, ``unit``, ``params``,
-``verdict`` and ``detail`` JSON."""
+"""All columns of a label with its unit and labeller. Hashes are packed; ``unit``, ``params``,
+``verdict`` and ``detail`` are JSON."""
 COLUMNS = (
     "labels.id, uid, key, tasks.name, version, hash, content, labeller, sample, status, verdict, "
     "reason, error, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 )
-"""The same in the ledger, where the labeller is a number: what :func:`lines_of` takes."""
+"""The same as SQL, with the labeller's number: the columns that :func:`lines_of` takes."""
 _WHOLE = COLUMNS.replace("labeller", "labellers.name, kind, params")
 
 
 def at_once(db: Store) -> int:
-    """Labels that are read at once: more where each time is a journey to another machine."""
+    """How many labels to read at once: more if each read goes to another machine."""
     return ROWS * 4 if db.remote else ROWS
 
 
 def whole_rows(db: Store, tasks: Sequence[str] | None) -> Iterator[Any]:
-    """The labels of the named tasks, or of all, as ``WHOLE`` rows, oldest first."""
+    """The labels of the named tasks (None: of all) as ``WHOLE`` rows, oldest first."""
     return each(db, *_query(_WHOLE, tasks, MOST, 0))
 
 
 def all_lines(db: Store, tasks: Sequence[str] | None) -> Iterator[Lines]:
-    """The labels of the named tasks, or of all, oldest first, some at a time."""
+    """The labels of the named tasks (None: of all), oldest first, in blocks."""
     after, who, newest = 0, Labellers(db), "SELECT max(id) FROM labels"
     while (until := db.execute(newest).fetchone()[0] or 0) > after:  # also what others wrote since
         for some in db.blocks(*_query(COLUMNS, tasks, until, after), at_once(db), "replace"):
@@ -60,8 +60,8 @@ def all_lines(db: Store, tasks: Sequence[str] | None) -> Iterator[Lines]:
 def _query(
     columns: str, tasks: Sequence[str] | None, until: int, after: int
 ) -> tuple[str, list[Any]]:
-    """The query for the labels up to a number and after another, of the named tasks or of all, and
-    its values."""
+    """The query, and its values, for the labels numbered above ``after`` up to ``until`` of the
+    named tasks (None: of all)."""
     chosen = of_tasks("labels.task", tasks)
     query = (
         f"SELECT {columns} FROM labels JOIN units ON units.id = unit "  # noqa: S608 (constants)
@@ -72,7 +72,7 @@ def _query(
 
 
 class Labellers(dict[int, str]):
-    """A ledger's labellers as lines name them, by their numbers."""
+    """A ledger's labellers as JSON, by number."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -84,13 +84,13 @@ class Labellers(dict[int, str]):
 
 
 def labeller_json(name: str, kind: str, params: str) -> str:
-    """A labeller as lines name it."""
+    """A labeller as JSON."""
     return f'{{"name":{_json(name)},"kind":{_json(kind)},"params":{params}}}'
 
 
 def lines_of(columns: Sequence[Sequence[Any]], who: Mapping[Any, str]) -> Lines:
-    """Labels, by their columns (``COLUMNS``, and perhaps more), as lines; ``who`` are the
-    labellers."""
+    """Labels as lines, from their columns (``COLUMNS``; any further ones are ignored). ``who``
+    holds the labellers' JSON by number."""
     (
         numbers, uids, keys, tasks, versions, units, contents, labellers, samples, statuses,
         verdicts, reasons, errors, overrules, tokens_in, tokens_out, costs, seconds, created,
@@ -119,13 +119,13 @@ def _json(value: object) -> str:
 
 
 def _texts(column: Iterable[str | None]) -> Iterator[str]:
-    """Texts as JSON, of which many are alike."""
+    """Texts as JSON. Many are equal, so each different one is encoded once."""
     known = {one: _json(one) for one in {*column}}
     return map(known.__getitem__, column)
 
 
 def _hashes(column: Iterable[bytes | str | None]) -> list[str]:
-    """Hashes as JSON, or what stands in their place."""
+    """Hashes, or the text stored in place of one, as JSON."""
     return [
         "null" if one is None else f'"{one.hex()}"' if type(one) is bytes else _json(one)
         for one in column
@@ -138,8 +138,8 @@ def _numbers(column: Iterable[float | None]) -> list[str]:
 
 
 def _number(value: float) -> str:
-    """A number with 17 digits, which give the same one back; none where it is infinite, which JSON
-    has no number for."""
+    """A number with 17 digits, so that it reads back unchanged; null if it is infinite, which JSON
+    cannot express."""
     if isinstance(value, int):
         return str(value)
     text = f"{value:.17g}"

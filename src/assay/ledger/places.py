@@ -1,4 +1,4 @@
-"""Where ledgers are: in a file, or in a database of PostgreSQL's that a URL names."""
+"""Opening a ledger by its place: a file, or the URL of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def exists(place: Place) -> bool:
-    """Whether there is a ledger at a place. Raises LedgerError where its server does not answer."""
+    """Whether there is a ledger at a place. Raises LedgerError if its server does not answer."""
     return place.exists() if isinstance(place, Path) else _on_a_server().exists(place)
 
 
 def store_at(place: Place, *, create: bool) -> Store:
-    """The ledger at a place, migrated where needed. Raises LedgerError where there is none and it
-    is not to be made."""
+    """Open the ledger at a place and migrate it if needed. Raises LedgerError if there is none and
+    ``create`` is false."""
     if isinstance(place, str):
         return _on_a_server()(place, create=create)
     if not create and not place.exists():

@@ -1,7 +1,7 @@
-"""What holds a ledger's rows: a file of SQLite's or a server of PostgreSQL's, seen alike.
+"""The interface to a ledger's database: an SQLite file or a PostgreSQL server.
 
-Queries are written once, with ``?`` for each value, in what both databases speak; what only one of
-them says stands in its store (:mod:`assay.ledger.sqlite`, :mod:`assay.ledger.postgres`).
+Queries are written once, with ``?`` for each value, in SQL that both databases understand. SQL for
+one of them alone is in its store (:mod:`assay.ledger.sqlite`, :mod:`assay.ledger.postgres`).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "draws": ("id", "uid", "design", "tasks", "size", "seed", "created"),
     "drawn": ("draw", "name", "pi", "drawn"),
 }  # fmt: skip
-"""The tables of a ledger with their columns; each refers to those before it."""
+"""The tables of a ledger and their columns. A table refers only to those before it."""
 
 Place = Path | str
-"""A file, or the URL of a database of PostgreSQL's."""
+"""A file, or the URL of a PostgreSQL database."""
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""The numbers that a row can have."""
-_BLOCK = 2_000  # rows that are read at once
+"""The lowest and highest possible row number."""
+_BLOCK = 2_000  # rows read at once
 
 Row = Sequence[Any]
 T = TypeVar("T")
 
 
 class Rows(Protocol):
-    """What a query gave."""
+    """The result of a query."""
 
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
@@ -48,7 +48,7 @@ class Rows(Protocol):
 
 
 class Database(Protocol):
-    """A connection."""
+    """A database connection."""
 
     def execute(self, sql: str, values: Row = (), /) -> Rows: ...
 
@@ -57,26 +57,26 @@ class Store(Database, Protocol):
     """A connection to a ledger."""
 
     place: Place
-    """Where it is."""
+    """Where the ledger is."""
     name: str
-    """The same in words; holds no secret."""
+    """The place as shown to people, without secrets."""
     remote: bool
     """Whether writing waits for another machine."""
 
     def blocks(
         self, sql: str, values: Row, size: int, /, errors: str | None = None
     ) -> Iterator[list[Any]]:
-        """As ``execute``, of which there may be very many rows, so many at a time at most; where a
-        connection is lost, they are read on in the next. The first column is their number,
-        ascending, which is to be at most the last but one of ``values``, and above the last. A text
-        that is no UTF-8 is an error, or read as :meth:`bytes.decode` does with ``errors``."""
+        """Run a query with very many rows and yield at most ``size`` at a time, reading on in a new
+        connection if one is lost. The first column must be the row number, ascending; the query's
+        last two ``values`` are its inclusive upper and exclusive lower bound. Text that is not
+        UTF-8 is an error, or is decoded as :meth:`bytes.decode` does with ``errors``."""
 
     @property
     def in_transaction(self) -> bool: ...
 
     def persistently(self, write: Callable[[bool], T]) -> T:
-        """What ``write`` returns, which is begun again with True where the connection was lost, so
-        that nobody knows whether it was done."""
+        """Return ``write(False)``. If the connection is lost, it is unknown whether the write was
+        done: call ``write(True)`` in a new connection."""
 
     def begin(self) -> None:
         """Begin a transaction in which nobody else writes."""
@@ -84,66 +84,66 @@ class Store(Database, Protocol):
     def commit(self) -> None: ...
 
     def rollback(self) -> None:
-        """Take back the transaction under way, if there is one."""
+        """Roll back the current transaction, if there is one."""
 
     def close(self) -> None: ...
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turn what the database says into a LedgerError that says what a person can do."""
+        """Turn database errors into a LedgerError that says what a person can do."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """See nothing that others write meanwhile."""
+        """Hide what others write meanwhile."""
 
     def apart(self) -> AbstractContextManager[Store]:
-        """The same ledger, for one reading of all of it."""
+        """A connection to the same ledger for reading all of it once."""
 
     def copy(self) -> AbstractContextManager[Store]:
-        """A copy in memory alone, as long as the context lasts."""
+        """A copy in memory, for as long as the context lasts."""
 
     def version(self) -> int:
         """Number of the last migration applied."""
 
     def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
-        """What a query about pairs of a unit and a key (packed) begins with, where it has ``units``
-        and ``labels`` from, and its values."""
+        """Parts of a query for pairs of a unit and a key (both packed): what comes before SELECT,
+        the FROM clause with ``units`` and ``labels``, and the values."""
 
     def insert(self, units: Iterable[tuple[bytes, int, str]], labels: Iterable[Row]) -> None:
-        """Write units (hash, number of the task, content) that are not there yet, and labels, whose
-        columns are those of ``TABLES`` but for the unit, which is given by its hash."""
+        """Write labels, and those units (hash, task number, content) that are new. Labels have the
+        columns of ``TABLES``, with the unit's hash in place of its number."""
 
     def fill(self, table: str, rows: Iterable[Row]) -> None:
-        """Write rows as they are, with the columns of ``TABLES``."""
+        """Write rows unchanged, with the columns of ``TABLES``, numbers included."""
 
     def filled(self) -> None:
-        """Go on numbering after the rows that were written as they are."""
+        """Continue numbering after the rows that :meth:`fill` wrote."""
 
     def structure(self, *, by_index: bool) -> Iterator[tuple[str, bool]]:
-        """What of its structure is not as it should be, and whether it can be read on."""
+        """Faults in the structure, each with whether the ledger is still readable."""
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
-        """Hold a name until the context or the process ends, alone or with all others that hold it
-        for as many ``shards``. Raises LedgerError where somebody else does: ``what`` is being done
-        by them."""
+        """Hold a name until the context or the process ends, alone or together with others that
+        claim it for the same number of ``shards``. Raises LedgerError if somebody else holds it;
+        ``what`` is what they are doing, for the message."""
 
     def size(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
 
     def changed_elsewhere(self) -> bool:
-        """Whether anybody else wrote since this was last asked."""
+        """Whether anybody else has written since the last call."""
 
     def flush(self) -> None:
-        """Have the disk keep what was written. Any thread may call it. Raises OSError."""
+        """Force what was written to disk. Any thread may call it. Raises OSError."""
 
     def use_less_memory(self) -> None: ...
 
 
 def each(db: Store, sql: str, values: Row) -> Iterator[Any]:
-    """Rows as :meth:`Store.blocks` reads them, one by one."""
+    """The rows of :meth:`Store.blocks`, one by one."""
     return chain.from_iterable(db.blocks(sql, values, _BLOCK))
 
 
 def too_new(name: str, version: int, known: int) -> LedgerError:
-    """What is said of a ledger by a later Assay."""
+    """The error for a ledger written by a newer Assay."""
     return LedgerError(
         f"{name}: written by a newer Assay (ledger version {version}; this Assay knows {known}). "
         "Update Assay; nothing was changed."
