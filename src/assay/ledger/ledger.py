@@ -1,4 +1,4 @@
-"""The ledger: labels are added and checked, and never changed."""
+"""The ledger: adding and checking labels, which never change."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ from assay.model.progress import ProgressCallback, no_progress
 from assay.tasks.base import canonical, content_hash
 
 _LINKED = itemgetter(0, 1, 9, 12, 13, 14, 15, 17)
-"""Of the columns of new labels what their digests cover, beside their numbers."""
+"""The columns of new labels that digests cover, apart from the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """A label about to be written: a ``Label`` without uid and time, with its unit's content."""
+    """A label to be written: a ``Label`` without uid and number, with its unit's content. Without
+    ``created`` it gets the time of writing."""
 
     key: str
     task: str
@@ -65,7 +66,7 @@ class NewLabel:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def uid(self, created: str) -> str:
-        """Identity of the label itself: equal labels imported twice are one label."""
+        """Identity of the label's content: a label imported twice is one label."""
         who = [self.labeller.name, self.labeller.kind, dict(self.labeller.params)]
         parts = [self.task, self.version, self.unit, who, self.status.value, self.verdict]
         return content_hash(canonical([*parts, self.reason, self.sample, self.overrules, created]))
@@ -73,17 +74,16 @@ class NewLabel:
 
 @dataclass
 class Trial:
-    """What is tried, and whether it is to ``keep``; see :meth:`Ledger.trial`."""
+    """A trial write, see :meth:`Ledger.trial`. Set ``keep`` to commit it."""
 
     add: Callable[[Iterable[NewLabel]], list[str]]
-    """Adds labels and returns the uids of those that were new."""
+    """Adds labels and returns the uids of the new ones."""
     keep: bool = False
 
 
 class Ledger(Reading):
-    """An open ledger. Use as a context manager; one thread, any number of processes.
-
-    Raises LedgerError where it cannot be opened, written or understood.
+    """An open ledger, to be used as a context manager by one thread. Any number of processes may
+    open the same ledger. Raises LedgerError if it cannot be opened, written or understood.
     """
 
     def __init__(self, store: Store) -> None:
@@ -94,17 +94,17 @@ class Ledger(Reading):
         self._by_index = True
         self._named: Mapping[str, object] = {}
         self.told: ProgressCallback = no_progress
-        """Told how it goes on that the ledger is checked, or written from another."""
+        """Progress of checking the ledger, or of writing it from another."""
 
     @classmethod
     def open(cls, place: Place, *, create: bool = True) -> Self:
-        """Open (and with ``create``, make) the ledger at ``place``, migrating it where needed: a
-        file, or the URL of a PostgreSQL database."""
+        """Open the ledger at ``place``, a file or the URL of a PostgreSQL database, and migrate it
+        if needed. With ``create``, make it if there is none."""
         return cls(store_at(place, create=create))
 
     @property
     def remote(self) -> bool:
-        """Whether writing waits for another machine: then :meth:`add` may be called from another
+        """Whether writing waits for another machine. If so, :meth:`add` may be called from any
         thread, one at a time."""
         return self._db.remote
 
@@ -117,7 +117,7 @@ class Ledger(Reading):
     def __exit__(self, *raised: object) -> None:
         error = raised[1]
         try:
-            # What rows that were changed make of code that takes them for what was written.
+            # Tampered rows can break any code that relies on them: report the tampering instead.
             if isinstance(error, LookupError | TypeError | ValueError | ArithmeticError):
                 self._blamed(error)
         finally:
@@ -125,41 +125,41 @@ class Ledger(Reading):
 
     @contextmanager
     def copy(self) -> Iterator[Self]:
-        """A copy in memory alone, as long as the context lasts: to try things in."""
+        """A copy in memory to try things in, for as long as the context lasts."""
         with self._db.explained(), self._db.copy() as store:
             yield type(self)(store)
 
     def file_size(self) -> int:
-        """Bytes that the labels take."""
+        """Size of the ledger in bytes."""
         with self._db.explained():
             return self._db.size()
 
     def changed_elsewhere(self) -> bool:
-        """Whether anybody else wrote to the ledger since this was last asked."""
+        """Whether anybody else has written to the ledger since the last call."""
         with self._db.explained():
             return self._db.changed_elsewhere()
 
     def flush(self) -> None:
-        """Have the disk keep what was written: when this returns, it survives a power cut, too, and
-        not a kill alone. Any thread may call it. Raises OSError."""
+        """Force what was written to disk, so that it survives a power cut and not only a kill. Any
+        thread may call it. Raises OSError."""
         self._db.flush()
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
-        """Hold a name as nobody else can who uses this ledger, until the context or the process
-        ends; or with all others that hold it for as many ``shards``. Raises LedgerError where
-        somebody does otherwise: ``what`` is being done by them."""
+        """Hold a name until the context or the process ends, alone among all users of this ledger
+        or together with others that claim it for the same number of ``shards``. Raises LedgerError
+        if somebody else holds it; ``what`` is what they are doing, for the message."""
         return self._db.claim(name, what, shards=shards)
 
     def lines(self, tasks: Iterable[str] | None = None) -> Iterator[Lines]:
-        """The labels of the named tasks, or of all, as JSON."""
+        """The labels of the named tasks (None: of all) as JSON."""
         names = None if tasks is None else list(tasks)
         with self._db.explained(), self._db.apart() as db:
             yield from all_lines(db, names)
 
     def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[Lines]:
-        """The labels of the named tasks as JSON, which are :meth:`checked` as they are given: only
-        when all were is it certain that they are as they were written, and that ``since`` is a
-        beginning of the ledger. Raises LedgerError where that is not so."""
+        """The labels of the named tasks as JSON, :meth:`checked` while they are read. Only after
+        the last one is it certain that none was changed and that the ledger once had the head
+        ``since``. Raises LedgerError if not."""
         names, who = set(tasks), Labellers(self._db)
         if self._checked == CheckedUpTo():
             for columns in self._all_checked():
@@ -176,19 +176,20 @@ class Ledger(Reading):
             raise LedgerError(f"{self.name}: the score {why}. Score again.")
 
     def rows(self, tasks: Iterable[str] | None, most: int) -> Iterator[list[Any]]:
-        """The same as rows (:data:`assay.ledger.lines.WHOLE`), ``most`` at a time."""
+        """The labels of the named tasks (None: of all) as rows of the columns
+        :data:`assay.ledger.lines.WHOLE`, ``most`` at a time."""
         names = None if tasks is None else list(tasks)
         with self._db.explained():
             found = whole_rows(self._db, names)
             while some := list(islice(found, most)):
                 yield some
 
-    # -- from others -----------------------------------------------------------------------
+    # -- copying ---------------------------------------------------------------------------
 
     def copy_from(self, other: Ledger) -> int:
-        """Write all that ``other`` has and this one lacks, with its numbers and digests, and return
-        how many labels those are. This one must be a beginning of ``other``, or empty. Raises
-        LedgerError where it is not, or where either is not as it was written."""
+        """Copy all that ``other`` has and this ledger lacks, numbers and digests included, and
+        return the number of labels copied. This ledger must be empty or an earlier state of
+        ``other``. Raises LedgerError if it is not, or if either ledger was changed."""
         had = self.checked().labels
 
         def written(_retried: bool) -> None:
@@ -207,15 +208,15 @@ class Ledger(Reading):
                         )
                     trial.keep = True
 
-        # Either may be the one that loses its connection.
+        # Either ledger may lose its connection.
         self._db.persistently(lambda _retried: other._db.persistently(written))
-        self._checked = CheckedUpTo()  # all is looked at, as it was written there
+        self._checked = CheckedUpTo()  # check every label again, as written here
         return self.checked().labels - had
 
     # -- draws -----------------------------------------------------------------------------
 
     def add_draw(self, draw: Draw) -> bool:
-        """Write what was drawn, before anybody is asked; False where it is there already."""
+        """Write a draw, before anybody is asked. Returns False if the ledger holds it already."""
 
         def added(retried: bool) -> bool:
             with self.trial() as trial:
@@ -225,32 +226,32 @@ class Ledger(Reading):
         return self._db.persistently(added)
 
     def draws(self) -> list[Draw]:
-        """All draws, oldest first. Raises LedgerError where one is not as it was written."""
+        """All draws, oldest first. Raises LedgerError if one was changed."""
         return draws(self._db)
 
     # -- checking --------------------------------------------------------------------------
 
     def expect(self, named: Mapping[str, object], *, by_index: bool = True) -> None:
-        """Have :meth:`checked` see that each of the heads that manifests name, by file, was this
-        ledger's. Without ``by_index`` labels are not going to be looked up: indexes are left alone,
-        and little of the file is held, as it is read from end to end."""
+        """Make :meth:`checked` verify that this ledger once had each of the heads named by
+        manifests (by file). Pass ``by_index=False`` if labels will not be looked up: indexes are
+        then not checked, and little memory is used, as the file is read from end to end."""
         self._named, self._by_index = named, by_index
         if not by_index:
             self.use_less_memory()
 
     def _blamed(self, error: Exception) -> None:
-        """Raise LedgerError where what could not be dealt with is a damaged ledger."""
+        """Raise LedgerError if the ledger is damaged, which then explains ``error``."""
         fault = next(self.faults(), None)
         if fault is not None:
             raise LedgerError(f"{self.name}: {fault}. {CURE}") from error
 
     def checked(self) -> Head:
-        """The head of the running digest, once all labels are found to be as they were written and
-        none is gone that a manifest knows. Raises LedgerError with the first that is not. What was
-        checked once is not again."""
+        """Check that no label was changed and that none is gone, as far as labels and manifests
+        show, and return the head of the running digest. Raises LedgerError with the first fault.
+        Nothing is checked twice."""
         if self._checked == CheckedUpTo():
             deque(self._all_checked(), 0)
-        deque(self._looked(nullcontext(self._db)), 0)  # with what was written since
+        deque(self._looked(nullcontext(self._db)), 0)  # what was written since
         for path, head_ in self._named.items():
             why = self.faulty_head(head_)
             if why is not None:
@@ -259,13 +260,13 @@ class Ledger(Reading):
         return self._checked.head
 
     def _all_checked(self) -> Iterator[Columns]:
-        """All labels, some at a time, which are checked as they are given."""
+        """All labels in blocks, each checked before it is yielded."""
         return self._looked(self._db.apart(), by_index=self._by_index)
 
     def _looked(
         self, opened: AbstractContextManager[Store], *, by_index: bool = True
     ) -> Iterator[Columns]:
-        """The same of those that were not checked yet."""
+        """The labels that were not checked yet in blocks, each checked before it is yielded."""
         with self._db.explained(), opened as db:
             inspection = Inspection(db, self._checked, by_index=by_index, told=self.told)
             for columns, wrong in inspection:
@@ -276,17 +277,17 @@ class Ledger(Reading):
             self._checked = inspection.until
 
     def faults(self) -> Iterator[LedgerFault]:
-        """All that is not as it was written."""
+        """Everything that was changed since it was written."""
         with self._db.explained():
             yield from faults(self._db, told=self.told)
 
     def head(self) -> Head:
-        """The number of the newest label and its digest, as they are stored."""
+        """The stored head: number and digest of the newest label, and the draws."""
         with self._db.explained():
             return head(self._db)
 
     def faulty_head(self, named: object) -> str | None:
-        """Why the head that a manifest names never was this ledger's; None where it was."""
+        """Why this ledger never had the head that a manifest names, or None if it had."""
         number = named.get("labels") if isinstance(named, Mapping) else None
         digest = named.get("head") if isinstance(named, Mapping) else None
         if type(number) is not int or not 0 <= number < 1 << 63 or not isinstance(digest, str):
@@ -311,11 +312,11 @@ class Ledger(Reading):
     # -- writing ---------------------------------------------------------------------------
 
     def add(self, labels: Iterable[NewLabel], *, fresh: bool = False) -> list[str]:
-        """Write labels in one transaction and return the uids of those that were new; ``fresh``
-        ones were made this moment, so that the ledger cannot hold them and need not look, but for
-        what costs nothing to ask: shards do so side by side, and it is written once.
+        """Write labels in one transaction and return the uids of the new ones. When this returns,
+        the labels survive a kill of the process.
 
-        When this returns, the labels survive a kill of the process.
+        ``fresh`` labels were made just now, so the ledger is not searched for them. Only those of
+        free labellers are: several shards ask these at once, and the answer is written once.
         """
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         given = list(labels)
@@ -331,7 +332,7 @@ class Ledger(Reading):
         return self._db.persistently(added)
 
     def check_writable(self) -> None:
-        """Raise LedgerError where labels may not be written."""
+        """Raise LedgerError if labels cannot be written."""
 
         def write(retried: bool) -> None:
             with self.trial():
@@ -341,9 +342,8 @@ class Ledger(Reading):
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
-        """The ledger as it is with the labels that are added in it, for this connection alone, as
-        long as the context lasts; no other process writes meanwhile. Only where ``keep`` was set
-        do they stay."""
+        """A transaction to add labels on trial: only this connection sees them, and no other
+        process writes meanwhile. They are taken back at the end unless ``keep`` was set."""
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         trial = Trial(lambda labels: self._insert(labels, now, fresh=False))
         before, committed = self._checked, False
@@ -357,7 +357,7 @@ class Ledger(Reading):
             finally:
                 if not committed:
                     self._db.rollback()
-                    # The numbers that rows got within it are given to others next, or to none.
+                    # Forget the numbers of rows that were taken back.
                     self._labeller_ids.clear()
                     self._task_ids.clear()
                     self._labellers.clear()
@@ -365,8 +365,8 @@ class Ledger(Reading):
                     self._checked = before
 
     def _insert(self, labels: Iterable[NewLabel], now: str, *, fresh: bool) -> list[str]:
-        """Write what is new of some labels, and return its uids; ``now`` is the time of those that
-        have none. What was made now is new, even if it was written by an attempt before this."""
+        """Write those labels that are new and return their uids. ``now`` is the time of labels
+        without one; these count as new even if an earlier attempt has written them."""
         units: dict[str, tuple[bytes, int, str]] = {}
         rows: dict[str, tuple[Any, ...]] = {}
         for label in labels:
@@ -431,12 +431,11 @@ class Ledger(Reading):
 
 
 def _whole(value: float | None) -> float | None:
-    """A number as a column of integers stores it."""
+    """A number as an integer column stores it."""
     found = _real(value)
     return found if value is None or found is None or value % 1 else int(value)
 
 
 def _real(value: float | None) -> float | None:
-    """A number as a column of reals stores it: there is no -0, and what is no number, or no finite
-    one, is NULL."""
+    """A number as a real column stores it: -0 becomes 0, and NaN and infinities become NULL."""
     return value + 0.0 if value is not None and -math.inf < value < math.inf else None

@@ -1,5 +1,5 @@
-"""Which label counts. A policy is applied when scoring, so that any score can be recomputed
-under another one without asking anyone again."""
+"""Policies: which label of a unit counts. They are applied when scoring, so any score can be
+recomputed under another policy without asking anyone again."""
 
 from __future__ import annotations
 
@@ -28,23 +28,22 @@ POLICY_HELP = (
 )
 _RULES = ("people", "blind", "majority", "adjudicated", "human")
 SEVERAL = "each protocol's own"
-"""In the place of a policy's name where the protocols of a folder have several."""
+"""Shown as the policy if the protocols of a folder have different ones."""
 WITHOUT = " without human:"
-"""Stands in a policy's name before the name of each person who is left out."""
+"""Precedes the name of each person left out, within a policy's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A named choice among the labels of one unit.
+    """A rule for choosing among the labels of one unit.
 
-    ``people`` and ``machine`` say whose labels are looked at; with ``only`` just the labeller of
-    that name. Among a person's labels the newest counts; a newer person's before an older one's,
-    unless the policy is ``majority`` or ``adjudicated`` (:func:`_agreed`). ``blind``
-    leaves out people's labels that were given with another's in sight (``independent``). A
-    machine's label counts only if it is by the labeller that the evaluation names for the task.
-    With ``tasks`` all this is of these tasks; of others only the machine's labels count. Of people
-    those never count whom it is ``without``, and where it hears ``only_people`` of some names the
-    others.
+    ``people`` and ``machine`` say whose labels may count; ``only`` names the one labeller who may.
+    A person's newest label counts. Of several people the one who labelled last counts, unless the
+    policy is ``majority`` or ``adjudicated`` (:func:`_agreed`). With ``independent`` (``blind``),
+    labels that people gave while seeing another do not count. A machine's label counts only if it
+    is by the labeller that the evaluation configures for the task. With ``tasks``, all this applies
+    to these tasks, and for others only the machine's labels count. People in ``without`` never
+    count, and if ``only_people`` is set, nobody else does.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str) -> Policy:
-        """Read a policy's name; raises SettingsError with the list of those there are."""
+        """Parse a policy's name. Raises SettingsError, which lists the policies, if unknown."""
         rule, *left_out = str(text).split(WITHOUT)
         names = [one.strip() for one in left_out]
         if names and rule in _RULES and all(names):
@@ -74,47 +73,48 @@ class Policy:
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
     def of_drawn(self, tasks: Iterable[str]) -> Policy:
-        """What people said of ``tasks`` with nobody else's label in sight, and the machine of
-        others. Where people disagree it goes by what most said if this policy does."""
+        """The policy for drawn units: people's independent labels for ``tasks``, the machine's for
+        others. Disagreement is settled by majority if this policy does so."""
         rule = "majority" if self.rule == "majority" else "drawn"
         drawn = Policy(rule, people=True, machine=False, independent=True, tasks=frozenset(tasks))
         return replace(drawn, without=self.without, only_people=self.only_people)
 
     @property
     def rule(self) -> str:
-        """The name, whoever is left out."""
+        """The policy's name without the people left out."""
         return self.name.split(WITHOUT)[0]
 
     @property
     def settles(self) -> bool:
-        """Whether people who disagree leave a unit without a label that counts."""
+        """Whether a unit on which people disagree may have no label that counts."""
         return self.rule in ("majority", "adjudicated")
 
     def under(self, rule: str) -> Policy:
-        """Another policy for whoever counts here."""
+        """Another rule for the same people."""
         return replace(Policy.parse(rule), without=self.without)
 
     def hears(self, name: str) -> bool:
-        """Whether the person of this name may count where people do."""
+        """Whether the person of this name may count, if people do."""
         return name not in self.without and (self.only_people is None or name in self.only_people)
 
     @property
     def mixes(self) -> bool:
-        """Whether people's labels count before the machine's, under every task."""
+        """Whether people's labels override the machine's, for every task."""
         return self.people and self.machine and self.tasks is None
 
     def left_to_machine(self, tasks: Iterable[str], uneven: Collection[str]) -> Policy:
-        """This policy, with the ``uneven`` ones of the tasks left to the machine."""
+        """This policy for ``tasks`` without the ``uneven`` ones, which are left to the machine."""
         return replace(self, tasks=frozenset(tasks) - frozenset(uneven))
 
     def counts_machine(self, task: str) -> bool:
-        """Whether a label by the evaluation's own machine may count under a task."""
+        """Whether a label by the configured machine may count for a task."""
         return self.only is None and (
             self.machine or (self.tasks is not None and task not in self.tasks)
         )
 
     def counts(self, who: LabellerId, task: str, configured: LabellerId | None) -> bool:
-        """Whether labels of a task by somebody may count, where ``configured`` labels it."""
+        """Whether labels of a task by ``who`` may count if the evaluation's labeller for it is
+        ``configured``."""
         if self.only is not None:
             return who.name == self.only
         if who.is_human:
@@ -123,7 +123,8 @@ class Policy:
         return who == configured and self.counts_machine(task)
 
     def rank(self, label: Label, configured: LabellerId | None) -> int:
-        """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
+        """A label's weight: 0 if it does not count, 1 for a machine's (or the ``only`` labeller's),
+        2 for a person's."""
         who = label.labeller
         if who.is_audited or not self.counts(who, label.task, configured):
             return 0
@@ -133,8 +134,8 @@ class Policy:
 
 
 def for_all(policies: Sequence[Policy]) -> Policy:
-    """The policy of several protocols where labels serve them all: the first, or one that goes by
-    what most say, for people whom all of them hear."""
+    """The common policy of protocols that share labels: a majority policy among them or else the
+    first, limited to people who may count under all of them."""
     rule = next((one for one in policies if one.rule == "majority"), policies[0])
     without = tuple(sorted({who for one in policies for who in one.without}))
     heard = [one.only_people for one in policies if one.only_people is not None]
@@ -143,7 +144,7 @@ def for_all(policies: Sequence[Policy]) -> Policy:
 
 
 def shared_policy(names: Iterable[str]) -> str:
-    """The policy of protocols that have these, where it is one, else :data:`SEVERAL`."""
+    """The one policy in ``names``, or :data:`SEVERAL` if they differ."""
     several = set(names)
     return several.pop() if len(several) == 1 else SEVERAL
 
@@ -156,10 +157,10 @@ def choose(
 ) -> Label | None:
     """The label that counts among those of one unit (oldest first), or None.
 
-    Where one machine gave several (after a prompt was changed), ``present`` gives those to the
-    question as it is asked now, or to the one that was asked last; of these the first usable one
-    counts: a question is answered once, and what another ledger brings later moves no score. Of a
-    person's labels the newest counts. A usable label goes before a failed one of the same weight.
+    If one machine gave several (after a prompt changed), ``present`` selects the answers to the
+    present wording, or to the one asked last. Of these the first usable one counts, so that labels
+    merged later change no score. Of a person's labels the newest counts. A usable label is
+    preferred to a failed one of the same weight.
     """
     if len(labels) == 1:  # nearly always
         return labels[0] if policy.rank(labels[0], configured) else None
@@ -177,7 +178,7 @@ def choose(
     if weight == 2 and policy.settles:
         agreed = _agreed(best, policy.rule == "majority")
         if agreed is None and policy.independent:
-            # Whoever settled a tie saw people's labels; the page of settling has no machine's.
+            # The adjudicator saw people's labels but not the machine's, so the verdict stands.
             heard = [one for one in labels if policy.counts(one.labeller, one.task, configured)]
             return next((one for one in reversed(heard) if mode_of(one) == ADJUDICATION), None)
         return agreed
@@ -191,8 +192,8 @@ def choose(
 
 
 def people_differ(labels: Sequence[Label], policy: Policy, configured: LabellerId | None) -> bool:
-    """Whether people whose labels of a unit (oldest first) count say different things of it, and
-    nobody settled it since."""
+    """Whether people's labels of a unit (oldest first) that count differ, and nobody has
+    adjudicated since."""
     counting = [one for one in labels if policy.rank(one, configured) == 2]
     return (
         len(counting) > 1
@@ -202,8 +203,8 @@ def people_differ(labels: Sequence[Label], policy: Policy, configured: LabellerI
 
 
 def of_each_person(labels: Iterable[Label], policy: Policy) -> Sequence[Label]:
-    """What each person who counts says of a unit (labels oldest first), the newest of each; where
-    somebody settled it, that alone."""
+    """The newest label of each person who counts, for one unit (labels oldest first); if it was
+    adjudicated, only the newest adjudication."""
     return _standing(one for one in labels if one.labeller.is_human and policy.rank(one, None))
 
 
@@ -214,14 +215,14 @@ def _newest(labels: Iterable[Label]) -> Sequence[Label]:
 
 
 def _standing(labels: Iterable[Label]) -> Sequence[Label]:
-    """The same, or what was settled last."""
+    """Each labeller's newest usable label or, if any is an adjudication, the newest of those."""
     newest = _newest(labels)
     settled = [one for one in newest if mode_of(one) == ADJUDICATION]
     return [max(settled, key=lambda one: one.rowid)] if settled else newest
 
 
 def _votes(labels: Iterable[Label]) -> list[list[Label]]:
-    """The labels by what they say, what most say last."""
+    """The labels grouped by verdict, the largest group last."""
     said: dict[bytes, list[Label]] = {}
     for one in labels:
         said.setdefault(canonical(without_reasons(one.verdict)), []).append(one)
@@ -229,9 +230,9 @@ def _votes(labels: Iterable[Label]) -> list[list[Label]]:
 
 
 def _agreed(labels: Sequence[Label], by_majority: bool) -> Label | None:
-    """What people's labels of a unit (oldest first) come to: what an adjudicator settled, else what
-    all say, or most where it goes ``by_majority``; None where they disagree, which is then as
-    little known as a label that is missing."""
+    """The label on which people's labels of a unit (oldest first) agree: the adjudication if there
+    is one, else the unanimous or, ``by_majority``, the most frequent verdict. None if they
+    disagree; the unit then counts as unlabelled."""
     votes = _votes(_standing(labels))
     if not votes:
         return labels[-1]  # failed

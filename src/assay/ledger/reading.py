@@ -1,4 +1,4 @@
-"""What is read from the ledger: labels, units, labellers, what is known of a question."""
+"""Reading the ledger: labels, units, labellers, and the state of questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.ledger.store import LEAST, MOST, Store, each
 from assay.model.labels import Label, LabellerId, Status
 
 QuestionKey = tuple[str, str]
-"""A question as the ledger knows it: the hash of its unit, and its key."""
+"""What identifies a question in the ledger: the hash of its unit, and its key."""
 
 _COLUMNS = (
     "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
@@ -22,25 +22,25 @@ _COLUMNS = (
 )
 _OF_ALL = "FROM labels JOIN units ON units.id = unit"
 _STATUSES = {status.value: status for status in Status}
-_CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
+_CHUNK = 500  # values bound in one look-up, far below SQLite's limit
 _BLOCK = 2_000
 
 V = TypeVar("V")
 
 
 class Reading:
-    """An open ledger as far as it is read; :class:`assay.ledger.Ledger` also writes."""
+    """The reading half of an open ledger; :class:`assay.ledger.Ledger` adds writing."""
 
     def __init__(self, store: Store) -> None:
         self.place, self.name = store.place, store.name
         self._db = store
         self._labellers: dict[int, LabellerId] = {}
-        # The tasks that people labelled, up to which label.
+        # The number of the newest label looked at, and the tasks that people labelled up to it.
         self._by_people: tuple[int, frozenset[str]] = (0, frozenset())
 
     def statuses(self, asked: Iterable[QuestionKey]) -> dict[str, Status]:
-        """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
-        ``failed``; what was never asked is absent."""
+        """The status of each question, by key: ``ok`` if any of its labels is, else ``failed``.
+        Questions that were never asked are absent."""
         known: dict[str, Status] = {}
         if not self.size():
             return known
@@ -53,7 +53,7 @@ class Reading:
         return known
 
     def known_keys(self, keys: Collection[str]) -> set[str]:
-        """Those of the keys that any label has, whatever its unit; goes through all labels."""
+        """The keys that any label has, whatever its unit. Reads all labels."""
         wanted = {as_stored(key) for key in keys}
         every = "SELECT id, key FROM labels WHERE id <= ? AND id > ? ORDER BY id"
         with self._db.explained():
@@ -61,17 +61,17 @@ class Reading:
             return {unpacked(key) for key in found}
 
     def size(self) -> int:
-        """How many labels there are."""
-        with self._db.explained():  # none is ever deleted
+        """The number of labels, which is that of the newest, as none is ever deleted."""
+        with self._db.explained():
             return int(self._db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0)
 
     def use_less_memory(self) -> None:
-        """Hold little of the file: for a ledger that is much larger than what may be used."""
+        """Cache little of the file, for a ledger much larger than the memory available."""
         with self._db.explained():
             self._db.use_less_memory()
 
     def judged_by_people(self) -> frozenset[str]:
-        """Names of the tasks that any person ever labelled. Only new labels are looked at."""
+        """Names of the tasks that any person ever labelled. Each call reads only new labels."""
         (last, found), newest, people = self._by_people, self.size(), self._people()
         if people and newest > last:
             with self._db.explained():
@@ -85,9 +85,9 @@ class Reading:
         return found
 
     def why_failed(self, task: str, by: Collection[int]) -> Counter[str]:
-        """Units of a task whose labels by some labellers, given by their numbers, all failed, by
-        the error of the newest, up to its first colon: what comes after it differs from unit to
-        unit."""
+        """Count the units of a task whose labels by these labellers (numbers) all failed, by the
+        error of the newest label. Only the text before the error's first colon is used, as the
+        rest differs from unit to unit."""
         with self._db.explained():
             rows = self._db.execute(
                 "SELECT error, COUNT(*) FROM labels JOIN (SELECT MAX(labels.id) AS newest FROM "  # noqa: S608
@@ -100,7 +100,7 @@ class Reading:
         return by_reason(rows)
 
     def of_other_versions(self, versions: Mapping[str, str]) -> int:
-        """How many labels these tasks have from other versions of them."""
+        """The number of labels of these tasks that belong to other versions of the task."""
         wanted = self._in_versions(versions)
         others = " OR ".join(["(task = ? AND version != ?)"] * len(wanted)) or "FALSE"
         with self._db.explained():
@@ -109,16 +109,16 @@ class Reading:
             return int(row[0])
 
     def _in_versions(self, versions: Mapping[str, str]) -> list[tuple[int, str]]:
-        """Tasks that were ever labelled, by their numbers, with their versions."""
+        """Number and version of each of these tasks that was ever labelled."""
         names = self.task_names().items()
         return [(number, versions[name]) for number, name in names if name in versions]
 
     def unit(self, unit: str) -> Mapping[str, Any]:
-        """Content of the unit with this hash; raises KeyError where there is none."""
+        """Content of the unit with this hash. Raises KeyError if there is none."""
         return self.contents([unit])[unit]
 
     def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-        """Content of the units with these hashes, of those that there are."""
+        """Content of the units with these hashes; unknown ones are absent."""
         with self._db.explained():
             rows = self._look_up("hash, content FROM units WHERE hash", map(packed, units))
             return {unpacked(unit): orjson.loads(content) for unit, content in rows}
@@ -128,12 +128,12 @@ class Reading:
         return set(self.task_names().values())
 
     def task_names(self) -> dict[int, str]:
-        """The same by the number that rows refer to."""
+        """Names of the tasks that were ever labelled, by the number that rows refer to."""
         with self._db.explained():
             return dict(self._db.execute("SELECT id, name FROM tasks"))
 
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
-        """All labels that there are now, oldest first, of the named tasks or of all."""
+        """All present labels of the named tasks (None: of all), oldest first."""
         names = None if tasks is None else list(tasks)
         chosen = of_tasks("labels.task", names)
         some = f"{_OF_ALL} {chosen} AND labels.id <= ? AND labels.id > ?"
@@ -148,11 +148,11 @@ class Reading:
         yield from self._select(some, [*people, self.size(), after], many=True)
 
     def _people(self) -> list[int]:
-        """The numbers of labellers that are people."""
+        """The numbers of the labellers who are people."""
         return [number for number, who in self.labellers().items() if who.is_human]
 
     def usable_by_each(self) -> Iterator[Label]:
-        """Usable labels: all of people's, and of every other labeller one under each task."""
+        """Usable labels: all by people, and one per task by every other labeller."""
         people = self._people()
         firsts = "SELECT min(id) FROM labels WHERE status = 'ok' GROUP BY task, labeller"
         by_people = f"labeller IN ({marks(people)})"
@@ -160,17 +160,16 @@ class Reading:
         yield from self._select(some, people)
 
     def count(self) -> int:
-        """How many rows there are, whatever their numbers."""
+        """The number of rows, whatever their numbers (:meth:`size` relies on these)."""
         with self._db.explained():
             return int(self._db.execute("SELECT count(*) FROM labels").fetchone()[0])
 
     def of_versions(
         self, versions: Mapping[str, str], newest: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """The labels up to number ``newest`` of these tasks in these versions, oldest first, some
-        at a time, as far as scores need them: number, unit (packed), numbers of task and labeller,
-        verdict (JSON; None of one that failed), sample, overrules and detail (JSON; None where
-        there is none)."""
+        """The columns that scores need, for the labels up to number ``newest`` of these tasks in
+        these versions, in blocks, oldest first: number, unit (packed), numbers of task and
+        labeller, verdict (JSON, None if failed), sample, overrules, and detail (JSON or None)."""
         wanted = self._in_versions(versions)
         if not wanted:
             return
@@ -185,15 +184,15 @@ class Reading:
             )
 
     def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
-        """The same labels with all that the ledger has of them. What a label tells under another
-        task (tasks.shared) keeps that task and verdict."""
+        """These labels with all their fields. A label that counts for another task
+        (:mod:`assay.tasks.shared`) keeps that task and verdict."""
         for chunk in _chunks(labels):
             found = {one.rowid: one for one in self.of_numbers(one.rowid for one in chunk)}
             for one in chunk:
                 yield as_told(found[one.rowid], one)
 
     def numbers(self) -> dict[bytes, int]:
-        """The number of every label, by its uid as it is stored (:func:`packed`)."""
+        """The number of every label, by packed uid."""
         every = "SELECT id, uid FROM labels WHERE id <= ? AND id > ? ORDER BY id"
         with self._db.explained():
             return {uid: number for number, uid in each(self._db, every, [MOST, LEAST])}
@@ -210,13 +209,13 @@ class Reading:
             return {number: unpacked(key) for number, key in rows}
 
     def _look_up(self, columns: str, values: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        """Rows of which the last of the ``columns``, which are constants, is one of some values."""
+        """Rows whose last column is one of the values. ``columns`` is constant SQL."""
         for chunk in _chunks(values):
             yield from self._db.execute(f"SELECT {columns} IN ({marks(chunk)})", chunk)
 
     def by_key(self, asked: Iterable[QuestionKey]) -> dict[str, Label]:
-        """The label of each (unit, key), by key: the first usable one, else the newest failed one;
-        what was never asked is absent."""
+        """The label of each question, by key: the first usable one, else the newest failed one.
+        Questions that were never asked are absent."""
         found: dict[str, Label] = {}
         for chunk in _chunks(dict.fromkeys(asked)):
             pairs = [(packed(unit), as_stored(key)) for unit, key in chunk]
@@ -236,9 +235,9 @@ class Reading:
     def _select(
         self, some: str, values: Sequence[Any], before: str = "", *, many: bool = False
     ) -> Iterator[Label]:
-        """The labels that ``some`` chooses; ``many`` are those up to a number and above another
-        (the last two ``values``), which must be one that there is now, as names of tasks and
-        labellers that others add while all is read are not known here."""
+        """The labels that ``some`` selects. With ``many``, the last two ``values`` are the highest
+        label number and the number to start after. The highest must exist now: tasks and labellers
+        that others add during reading are not known here."""
         with self._db.explained():
             query = f"{before} SELECT {_COLUMNS} {some} ORDER BY labels.id"
             rows = each(self._db, query, values) if many else self._db.execute(query, values)
@@ -257,7 +256,7 @@ class Reading:
         return self._labellers
 
     def named(self, name: str) -> list[LabellerId]:
-        """The labellers whose name it is; one where it is the exact one (:attr:`exact_name`)."""
+        """The labellers of this name: only one if it is an :attr:`exact_name`."""
         every = self.labellers().values()
         exact = [one for one in every if one.exact_name == name]
         return exact or [one for one in every if one.name == name]
@@ -288,11 +287,12 @@ class Reading:
             return [unpacked(uid) for (uid,) in found]
 
     def stats(self) -> list[dict[str, Any]]:
-        """Counts, tokens, cost (US dollars) and seconds for each task and labeller, who has the
-        exact name where several settings have the same; the cost of ``unpriced`` labels by models
-        is unknown, and not in it. ``cached`` of the tokens read a server had read before, and
-        ``cache_saved`` is what its cache saved (US dollars, fewer than 0 where it cost more);
-        None where no label says so."""
+        """Counts, tokens, cost (US dollars) and seconds for each task and labeller.
+
+        A labeller is given by exact name if several settings share a name. ``unpriced`` counts
+        model labels of unknown cost, which ``cost`` leaves out. ``cached`` is the number of input
+        tokens served from a cache, ``cache_saved`` the US dollars this saved (negative if it cost
+        more); both are None if no label reports them."""
         with self._db.explained():
             rows = self._db.execute(
                 "SELECT tasks.name, version, labeller, status, COUNT(*), SUM(tokens_in), "
@@ -319,8 +319,7 @@ class Reading:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def _caches(self) -> Mapping[tuple[Any, ...], list[Any]]:
-        """Tokens that servers had cached, and what that saved, by task, version, labeller and
-        status."""
+        """Cached tokens and US dollars saved, by task, version, labeller and status."""
         rows = self._db.execute(
             "SELECT tasks.name, version, labeller, status, detail, COUNT(*) FROM labels "
             "JOIN tasks ON tasks.id = labels.task "
@@ -343,20 +342,20 @@ class Reading:
     def asked(
         self, columns: str, asked: Iterable[tuple[bytes, bytes | str]]
     ) -> Iterator[tuple[Any, ...]]:
-        """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
+        """Columns (constant SQL) of the labels under these pairs of packed unit and key."""
         for chunk in _chunks(dict.fromkeys(asked)):
             begin, of_asked, values = self._db.asking(chunk)
             yield from self._db.execute(f"{begin} SELECT {columns} {of_asked}", values)
 
 
 def _chunks(values: Iterable[V]) -> Iterator[list[V]]:
-    """Some values at a time, as many as a query takes."""
+    """Split values into lists short enough for one query."""
     wanted = iter(values)
     return iter(lambda: list(islice(wanted, _CHUNK)), [])
 
 
 def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
-    """How many labels failed for each reason, by how many have each error."""
+    """Sum the counts of errors by reason: the text before the first colon."""
     found: Counter[str] = Counter()
     for error, count in errors:
         found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
@@ -384,7 +383,7 @@ def label_of(
     created: str,
     detail: str,
 ) -> Label:
-    """A label of its columns as they are stored."""
+    """A label from its columns as stored."""
     return Label(
         unpacked(uid), unpacked(key), task, version, unpacked(unit), labeller, _STATUSES[status],
         None if verdict is None else orjson.loads(verdict), reason, error, sample,
@@ -394,7 +393,7 @@ def label_of(
 
 
 def as_told(whole: Label, label: Label) -> Label:
-    """A whole label as what it tells under another task, perhaps."""
+    """A whole label with the task and verdict of ``label``, which may be for another task."""
     return whole._replace(
         task=label.task, version=label.version, unit=label.unit, verdict=label.verdict,
         detail=label.detail,
@@ -402,12 +401,13 @@ def as_told(whole: Label, label: Label) -> Label:
 
 
 def marks(values: Sized) -> str:
-    """What stands in a query for each of some values; of none, what nothing is equal to."""
-    return ",".join("?" * len(values)) or "NULL"  # PostgreSQL takes no empty list
+    """A placeholder for each value in an SQL list; NULL, which equals nothing, if there are none
+    (PostgreSQL rejects an empty list)."""
+    return ",".join("?" * len(values)) or "NULL"
 
 
 def of_tasks(column: str, names: Sequence[str] | None) -> str:
-    """Condition that ``column`` is the number of one of the named tasks, or of any."""
+    """A WHERE clause that limits ``column``, a task's number, to the named tasks (None: to all)."""
     if not names:
         return "WHERE TRUE" if names is None else "WHERE FALSE"
     return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({marks(names)}))"  # noqa: S608
