@@ -1,4 +1,4 @@
-"""From passages to answers: ``assay.answer``, and what ``assay answer`` stands on."""
+"""Answer topics from passages: ``assay.answer``, and the basis of ``assay answer``."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ _ASSUMED_NUGGET = "A claim in one sentence of some twelve words that the passage
 
 @dataclass(frozen=True)
 class Answered:
-    """A run that was made: its bytes (none where no topic has an answer), what is in it, what
-    could not be used (``made``), which rules of its track it breaks (``minded``), and what was
-    asked for it."""
+    """A finished run: its bytes (empty if no topic has an answer), the parsed run, its unusable
+    replies (in ``made``), the rules of its track that it breaks (``minded``), and the tally of what
+    was asked."""
 
     data: bytes
     run: AnswerRun | RagRun | None
@@ -81,8 +81,8 @@ class Answered:
     head: Head
 
     def frame(self) -> pl.DataFrame:
-        """The answers: ``topic``, ``answer``, ``confidence`` (0-100) and ``nuggets`` (run, rank
-        and text); of TREC RAG ``topic``, ``answer`` and ``sentences`` (text and citations)."""
+        """A frame of ``topic``, ``answer``, ``confidence`` (0-100) and ``nuggets`` (run, rank and
+        text), or for TREC RAG of ``topic``, ``answer`` and ``sentences`` (text and citations)."""
         from assay.api.frames import answer_frame  # noqa: PLC0415 (polars, for this alone)
 
         return answer_frame(self.run)
@@ -90,8 +90,8 @@ class Answered:
 
 @dataclass(frozen=True)
 class Answering:
-    """Topics, the passages that they are answered from, and the model that answers. ``run`` is
-    the file that the run is called after."""
+    """A job: topics, the passages to answer them from, and the model that answers. ``run`` is the
+    output file, which also gives the run its name."""
 
     topics: dict[str, str]
     run: Path
@@ -116,8 +116,8 @@ class Answering:
         budget: float | None = None,
         fetching: DownloadProgress | None = None,
     ) -> Self:
-        """Read the passages and make the model. Raises SettingsError, and FormatError with all
-        faults of the files, before anybody is asked."""
+        """Read the passages and create the model, without asking it. Raises SettingsError, or
+        FormatError with all faults of the files."""
         require_plain(run)
         settings = options.settings()
         runs: list[PassageRun] = []
@@ -148,15 +148,15 @@ class Answering:
 
     @property
     def models(self) -> list[Labeller]:
-        """Who is asked: the writer, and who says whether an answer is certain."""
+        """The models to ask: the writer, and the one that rates an answer's certainty, if any."""
         return [self.writer] if self.certainty is None else [self.writer, self.certainty]
 
     def look_ahead(
         self, ledger_file: Path | None, *, retry_failed: bool = False
     ) -> tuple[TitledPlans, int]:
-        """What would be asked, given the ledger if there is one yet (None: as if nothing were
-        known), and for how many topics something was assumed: an answer, or nuggets of a passage,
-        that are not there yet. Of TREC RAG answers nothing is. Asks nobody."""
+        """Plan what would be asked, without asking. ``ledger_file`` may not exist yet (None: assume
+        that nothing is known). Also returns for how many topics a placeholder stands for an answer
+        or nuggets not known yet, which later steps need; always 0 for TREC RAG."""
         with known_at(ledger_file) as ledger:
 
             def planned(title: str, who: Labeller, some: Sequence[Request]) -> tuple[str, Plan]:
@@ -196,7 +196,7 @@ class Answering:
     def _known(
         self, ledger: Ledger | None, requests: Sequence[Request]
     ) -> list[dict[str, Any] | None]:
-        """What the writer said already; None where it said nothing that can be used."""
+        """The writer's reply to each request in the ledger; None if absent or unusable."""
         if ledger is None:
             return [None for _ in requests]
         return [usable(one) for one in known_labels(ledger, self.writer, requests)]
@@ -209,12 +209,12 @@ class Answering:
         budget: float | None = None,
         retry_failed: bool = False,
     ) -> Answered:
-        """Ask for what the ledger does not hold yet, within ``budget`` US dollars, and make the
-        run, which is read back as its track would. Raises LabellerUnreachable, and
-        KeyboardInterrupt where a person stops it, with what was answered kept."""
+        """Ask for what the ledger does not hold yet, within ``budget`` US dollars, make the run and
+        check it by the rules of its track. Raises LabellerUnreachable, or KeyboardInterrupt if
+        interrupted; replies received so far are kept."""
         spending = Spending(budget)
         with ledger_at(ledger_file) as ledger:
-            ledger.checked()  # before anything is asked
+            ledger.checked()  # raises for a damaged ledger before anything is paid for
             askers = [
                 Asker(ledger, one, progress or SilentProgress(), spending, retry_failed)
                 for one in self.models
@@ -247,12 +247,12 @@ class Answering:
 
     @property
     def unusable(self) -> Path:
-        """The file beside the run for what the model gave that could not be used."""
+        """Path of the file beside the run that lists unusable replies."""
         return self.run.with_name(f"{run_name(self.run)}.unusable.jsonl")
 
     def write(self, answered: Answered, topics: Path | None = None) -> None:
-        """Write the run with its manifest, and what could not be used. Without any answer no run
-        is written. ``topics`` is the file that they came from."""
+        """Write the run with its manifest, and the unusable replies. No run is written if there is
+        no answer. ``topics`` is the file the topics came from."""
         if answered.data:
             write_bytes(self.run, answered.data)
         rows = b"".join(orjson.dumps(row) + b"\n" for row in answered.made.unusable)
@@ -269,7 +269,7 @@ class Answering:
             )
 
     def _in_manifest(self) -> dict[str, Any]:
-        """The settings that matter to the run."""
+        """The settings that affect the run."""
         options = self.options
         found: dict[str, Any] = {"protocol": options.protocol}
         if options.is_rag:
@@ -302,19 +302,19 @@ def answer(
     progress: Progress | bool = False,
     **more: Any,
 ) -> pl.DataFrame:
-    """Have a model answer topics from passages: a frame with ``topic``, ``answer``, ``confidence``
-    and ``nuggets``, or for TREC RAG ``topic``, ``answer`` and ``sentences`` with citations. With
-    ``output`` a run is written, too, with its manifest, as ``assay answer`` does.
+    """Have a model answer topics from passages. Returns a frame with ``topic``, ``answer``,
+    ``confidence`` and ``nuggets``, or for TREC RAG ``topic``, ``answer`` and ``sentences`` with
+    citations. With ``output``, also writes a run and its manifest, as ``assay answer`` does.
 
-    ``topics`` is a file (R2C2 questions, TREC RAG topics) or topic → text; ``pr_runs`` are PR runs
-    with the passages (files, folders, patterns), for trec-rag also ``candidates``, or ``trec_run``
-    with ``corpus``. ``model`` is a SPEC, ``confidence`` verbalised, sampled or logprob. What the
-    model said is kept in ``ledger`` (``answers.sqlite`` beside the run; forgotten where there is
-    neither) and not asked again. ``budget`` is in US dollars, ``price`` what a million tokens read
-    and written cost. ``more`` are further options of the command: samples, temperature, passages,
-    unknown_below, unknown_text, team, year, words. Topics without an answer are a warning.
-
-    Raises SettingsError, FormatError with all faults of the files, and LabellerUnreachable.
+    ``topics`` is a file (R2C2 questions, TREC RAG topics) or a mapping topic id → text. ``pr_runs``
+    are PR runs that hold the passages (files, folders, patterns); trec-rag also takes
+    ``candidates``, or ``trec_run`` with ``corpus``. ``model`` is a SPEC; ``confidence`` is
+    verbalised, sampled or logprob. Replies are kept in ``ledger`` and not asked for again; it
+    defaults to ``answers.sqlite`` beside the run, and without a run nothing is kept. ``budget`` is
+    in US dollars, ``price`` in US dollars per million tokens (input, output). ``more`` takes
+    further options of the command: samples, temperature, passages, unknown_below, unknown_text,
+    team, year, words. Warns of topics without an answer. Raises SettingsError, FormatError with all
+    faults of the files, or LabellerUnreachable.
     """
     budget, price = budget_of(budget), price_of(price)
     options = AnswerOptions(
@@ -350,5 +350,5 @@ def answer(
 
 
 def ledger_beside(run: Path) -> Path:
-    """Where what a model said for a run is kept, unless told otherwise."""
+    """Default path of the ledger for a run's model replies."""
     return run.parent / "answers.sqlite"

@@ -1,6 +1,6 @@
 """Agreement, correlation and comparison from Python: ``assay.agree``, ``correlate``, ``compare``.
 
-Each does what the command of its name does, and gives the rows of its ``--csv`` as a frame.
+Each works like the command of the same name and returns the rows of its ``--csv`` as a frame.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from assay.statistics.shared_scores import Missing
 T = TypeVar("T")
 
 Score = str | Measure
-"""A score by its name, or as ``nDCG @ 10``."""
+"""The name of a score, or a measure such as ``nDCG @ 10``."""
 
 
 def agree(
@@ -45,15 +45,20 @@ def agree(
     clip: bool = False,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """How well two labellers agree: raw agreement, κ and α with 95 % intervals over topics.
+    """Agreement of two labellers: raw agreement, κ and α with 95 % intervals over topics.
 
-    ``a`` and ``b`` are files (qrels, CSV with topic, doc and label, what ``assay label`` wrote),
-    frames with the columns ``label`` and whichever of ``topic``, ``run`` and ``doc`` (or ``id``)
-    there are, as :func:`assay.label` gives them, topic → document → label as
-    :func:`assay.read_qrels` gives it (−1: not judged), id → label, or lists of labels of the same
-    things in the same order. Labels are numbers or words; no, partly, yes and the words of verdicts
-    are in their order. ``scale`` are the labels that there are, as numbers. Raises FormatError for
-    files, ValueError where nothing was labelled by both.
+    ``a`` and ``b`` are each one of:
+
+    - a file: qrels, a CSV file with topic, doc and label, or output of ``assay label``;
+    - a frame with the column ``label`` and any of ``topic``, ``run`` and ``doc`` (or ``id``), such
+      as the result of :func:`assay.label`;
+    - a mapping: id → label, or topic → document → label as from :func:`assay.read_qrels` (−1: not
+      judged);
+    - a list of labels, if both list the same units in the same order.
+
+    Labels are numbers, or words with a known order (no, partly, yes; the words of verdicts).
+    ``scale`` lists the possible labels as numbers; ``clip`` moves others to its nearest end. Raises
+    FormatError for files, ValueError if no unit has a label in both.
     """
     first, second = _labels(a), _labels(b)
     if not _has_ids(a) and not _has_ids(b) and len(first.labels) != len(second.labels):
@@ -75,13 +80,13 @@ def correlate(
     p: float = 0.9,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """How two tables of scores correlate: τ, ρ, AP correlation and RBO of the runs, and where
-    both have topics, over topics and over pairs.
+    """Correlation of two tables of scores: τ, ρ, AP correlation and RBO over runs, and, if both
+    have scores by topic, over topics and over topic–run pairs.
 
-    ``a`` (the truth of AP correlation) and ``b`` are files, frames (``run``, ``topic`` if there
-    are any, and the score), or run → score, or run → topic → score. ``score`` names the column or
-    measure, one for each where they differ; ``p`` is RBO's persistence. Raises FormatError for
-    files, ValueError for scores that cannot be correlated.
+    ``a`` (the reference for AP correlation) and ``b`` are files, frames with ``run``, the score
+    and optionally ``topic``, or mappings run → score or run → topic → score. ``score`` names the
+    column or measure, or is a pair of names if they differ. ``p`` is RBO's persistence. Raises
+    FormatError for files, ValueError if the scores cannot be correlated.
     """
     scores = score if isinstance(score, tuple) else (score, score)
     if len(scores) != 2 or not all(isinstance(one, str | Measure | None) for one in scores):
@@ -102,16 +107,16 @@ def compare(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Which differences between runs are real: every pair of runs with the difference, its 95 %
-    interval, p-value (adjusted for all pairs) and effect size.
+    """Test the differences between runs: a row for every pair of runs with the difference, its
+    95 % interval, the p-value (adjusted for all pairs) and the effect size.
 
-    ``scores`` are a frame with the columns ``run``, ``topic``, ``value`` and, for several measures,
-    ``measure``, as ``measure(…, per_topic=True)`` gives; run → topic → score; or a CSV file.
-    ``measures`` (names, or as ``nDCG @ 10``) are those that are compared, all by default; ends of
-    ranges, too (``AP:floor``), and of a file measures of confidence (HMR …). ``test`` is tukey, t,
-    randomisation or bootstrap; of confidences always randomisation. Topics that some run lacks are
-    left out with a warning. Raises ValueError, or FormatError, where fewer than two runs or topics
-    are left.
+    ``scores`` is a frame with the columns ``run``, ``topic``, ``value`` and, for several measures,
+    ``measure``, as returned by ``measure(…, per_topic=True)``; a mapping run → topic → score; or a
+    CSV file. ``measures`` are the measures to compare (default: all), as names or as ``nDCG @ 10``.
+    An end of a range can be compared too (``AP:floor``), and, from a file, measures of confidence
+    (HMR …). ``test`` is tukey, t, randomisation or bootstrap; confidences always use randomisation.
+    Topics missing from any run are left out with a warning. Raises ValueError, or FormatError for
+    files, if fewer than two runs or topics remain.
     """
     number_of(alpha, "alpha", "a number between 0 and 1")
     several = [measures] if isinstance(measures, str | Measure) else measures
@@ -125,7 +130,7 @@ def compare(
     return frames.frame(compared.COLUMNS, (row for one in found for row in one.rows()))
 
 
-# -- what is given --------------------------------------------------------------------------------
+# -- reading the arguments ------------------------------------------------------------------------
 
 
 def _labels(given: Any) -> LabelTable:
@@ -161,7 +166,7 @@ def _id_in(given: object, name: str, row: int) -> str:
 
 
 def _table(labels: Mapping[Unit, Any]) -> LabelTable:
-    """Labels that are numbers, or words as those of ``assay.label``."""
+    """A table of labels that are numbers, or words like those of ``assay.label``."""
     given = {unit: None if _lacks(one) else one for unit, one in labels.items()}
     if any(isinstance(one, str) for one in given.values()):
         return labels_of_words(given)
@@ -169,7 +174,7 @@ def _table(labels: Mapping[Unit, Any]) -> LabelTable:
 
 
 def _mapped(given: Mapping[Any, Any]) -> LabelTable:
-    """Labels by topic and document, or by an id of whatever they are of."""
+    """A table of labels from topic → document → label, or id → label."""
     nested = [isinstance(one, Mapping) for one in given.values()]
     if any(nested) and not all(nested):
         name = next(name for name, one in given.items() if not isinstance(one, Mapping))
@@ -188,7 +193,7 @@ def _mapped(given: Mapping[Any, Any]) -> LabelTable:
 
 
 def _has_ids(given: Any) -> bool:
-    """Whether labels say what they are of; those of a list do by their places alone."""
+    """Whether labels name their units; those of a list are matched by position only."""
     return isinstance(given, str | PathLike | Mapping) or hasattr(given, "columns")
 
 
@@ -197,8 +202,8 @@ def _kind(given: object) -> str:
 
 
 def _scores(argument: str, given: Any, name: str | None, option: str) -> ScoreTable:
-    """One score of runs; frames and dicts are read by the rules of files. ``option`` is how
-    messages call the name. Raises ValueError where what is in memory does not keep to them."""
+    """One score of each run. Frames and dicts must follow the rules for files, or ValueError is
+    raised. ``option`` is what messages call the argument with the score's ``name``."""
     if isinstance(given, str | PathLike):
         return required(read_scores(given, name))
     return _scores_in(_cells(argument, given, name), argument, name, option)
@@ -211,7 +216,7 @@ def _scores_in(cells: Cells, argument: str, name: str | None, option: str) -> Sc
 
 
 def _cells(argument: str, given: Any, name: str | None) -> Cells:
-    """A frame, run → score, or run → topic → score, as the table that a file would hold."""
+    """Convert a frame, run → score, or run → topic → score to the table a file would hold."""
     rows: Iterable[Sequence[object]]
     score = name or "value"
     if not isinstance(given, Mapping):
@@ -230,7 +235,7 @@ def _cells(argument: str, given: Any, name: str | None) -> Cells:
 
 
 def _text(given: Any) -> str:
-    """What a file would hold; of yes or no, a fraction or a narrow float the number that it is."""
+    """The text a file would hold; booleans, fractions and narrow floats are written as numbers."""
     if _lacks(given):
         return ""
     number = int if isinstance(given, Integral) else float if isinstance(given, Real) else str
@@ -244,7 +249,7 @@ def _topics_of(run: object, scores: object) -> Mapping[Any, Any]:
 
 
 def _valid(parsed: Parsed[T]) -> T:
-    """The value of what is in memory. Raises ValueError where it has faults."""
+    """The parsed value of an object in memory. Raises ValueError if it has faults."""
     try:
         return required(parsed)
     except FormatError as error:
@@ -275,8 +280,8 @@ def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
 
 
 def _rows(given: Any, argument: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-    """The columns of a frame, and its rows with None where pandas has NaN. Raises TypeError for
-    what is no table."""
+    """Column names and rows of a frame, with None in place of pandas' NaN. Raises TypeError if it
+    is not a frame."""
     if not hasattr(given, "columns"):
         raise TypeError(f"{argument} must be a file, a frame or a dict of runs, not {_kind(given)}")
     columns = ([None if _lacks(one) else one for one in given[name]] for name in given.columns)
@@ -284,5 +289,5 @@ def _rows(given: Any, argument: str) -> tuple[list[str], Iterator[tuple[Any, ...
 
 
 def _lacks(given: Any) -> bool:
-    """Whether it stands for nothing: None, NaN or pandas' NA, which is equal to nothing."""
+    """Whether a cell is empty: None, NaN or pandas' NA, which does not even equal itself."""
     return given is None or str(given == given) != "True"

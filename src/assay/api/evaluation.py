@@ -1,4 +1,4 @@
-"""An evaluation folder in scripts and notebooks: ``assay.open`` and ``assay.evaluate``."""
+"""Evaluation folders in scripts and notebooks: ``assay.open`` and ``assay.evaluate``."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ T = TypeVar("T")
 
 
 class Evaluation:
-    """An evaluation folder, opened: made by :func:`open`.
+    """An open evaluation folder, returned by :func:`open`.
 
-    Inputs are read once, when the folder is opened; labels are looked at whenever something is
-    asked, so that scores are always those of the ledger as it is. A notebook shows the
-    leaderboards. What goes wrong is raised as the command line says it: SettingsError,
-    FormatError, LedgerError, LabellerUnreachable (all of them AssayError).
+    Inputs are read once, when the folder is opened. Labels are read from the ledger on every
+    access, so scores are always up to date. A notebook displays the leaderboards. Methods raise the
+    errors of the command line: SettingsError, FormatError, LedgerError and LabellerUnreachable, all
+    subclasses of AssayError.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Evaluation:
         trust: Sequence[Name] = (),
     ) -> None:
         self._path = path_of(folder, "folder")
-        self._place = self._path.absolute()  # the caller may go elsewhere
+        self._place = self._path.absolute()  # the working directory may change later
         if policy is not None and policy != "":
             Policy.parse(policy)
         self._labeller, self._policy = labeller, policy
@@ -81,17 +81,17 @@ class Evaluation:
 
     @property
     def folder(self) -> Path:
-        """The folder."""
+        """Path of the folder."""
         return self._opened.folder.path
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """The protocols that it is evaluated under, usually one."""
+        """Names of the folder's protocols, usually just one."""
         return self._opened.folder.protocols
 
     @property
     def policy(self) -> str:
-        """Which labels count."""
+        """The policy that decides which labels count."""
         return self._opened.policy
 
     # -- judging -----------------------------------------------------------------------------
@@ -107,17 +107,16 @@ class Evaluation:
         on: str | None = None,
         progress: Progress | bool = False,
     ) -> Tally:
-        """Ask labellers for every label that is missing, and keep each as it comes; what the
-        ledger holds is not asked again.
+        """Ask labellers for all missing labels, and save each one as it arrives.
 
-        ``labeller`` (a SPEC, a labeller, or a function ``(task, unit) -> verdict``) is asked for
-        all tasks, from now on, and its labels count. ``budget`` is in US dollars, ``retry_failed``
-        asks again where a reply was unusable, ``progress=True`` writes lines to standard error.
-        ``shard`` (``2/8``) asks only that share of the questions; the tally's ``waiting`` steps
-        wait for labels of the others. Embedded labellers answer in ``workers`` processes; ``on``
-        (``ray`` or ``ray:ADDRESS``) has labellers answer on a cluster.
-        Works in a notebook, too. Raises LabellerUnreachable, and KeyboardInterrupt where a person
-        stops it, with what was answered kept.
+        ``labeller`` (a SPEC, a labeller, or a function ``(task, unit) -> verdict``) replaces the
+        labeller of every task from now on, and its labels count. ``budget`` is in US dollars.
+        ``retry_failed`` asks again if a reply was unusable. ``progress=True`` prints progress to
+        standard error. ``shard="2/8"`` asks only the second of eight shares of the questions;
+        steps listed in the tally's ``waiting`` need labels from the other shares. ``workers`` is
+        the number of processes for embedded labellers; ``on`` (``ray`` or ``ray:ADDRESS``) runs
+        labellers on a cluster. Also works in notebooks. Raises LabellerUnreachable, or
+        KeyboardInterrupt if interrupted; labels received so far are kept.
         """
         return outside_a_loop(
             self._judging(labeller, budget, shard, workers, on, retry_failed=retry_failed),
@@ -135,8 +134,8 @@ class Evaluation:
         on: str | None = None,
         progress: Progress | bool = False,
     ) -> Tally:
-        """:meth:`judge` beside whatever else the running event loop does. Cancelled, it ends with
-        the answer under way, which is kept."""
+        """:meth:`judge` without blocking the running event loop. If cancelled, it stops after the
+        next answer, which is kept."""
         return await beside_a_loop(
             self._judging(labeller, budget, shard, workers, on, retry_failed=retry_failed),
             progress_of(progress),
@@ -153,26 +152,26 @@ class Evaluation:
         retry_failed: bool,
         report: bool = False,
     ) -> Callable[[Progress], Tally]:
-        """What judges, and with ``report`` writes what comes of it."""
+        """Return the function that judges and, with ``report``, writes scores and report."""
         budget = budget_of(budget)
         if on is not None:
             text_of(on, "on", "'ray' or 'ray:ADDRESS', or None")
         if labeller is not None:
             opened = self._open(labeller)
             with self._trusting():
-                opened.labellers()  # one that is refused does not stay
+                opened.labellers()  # raises before an unusable labeller replaces the current one
             self._opened, self._found, self._labeller = opened, None, labeller
         opened = self._opened.sharing(shard)
 
         def judging(told: Progress) -> Tally:
             with self._trusting(), ExitStack() as elsewhere:
-                opened.labellers()  # what is wrong with one is said before a ledger is made
+                opened.labellers()  # raises if one is unusable, before a ledger is created
                 hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
                 with opened.ledger(scores=report) as ledger:
                     tally = hosted.judge(
                         ledger, progress=told, budget=budget, retry_failed=retry_failed
                     )
-                    elsewhere.close()  # nobody is asked any more
+                    elsewhere.close()  # frees workers or cluster before scores are written
                     _finished(tally)
                     if report:
                         results, _ = self._opened.write(ledger)
@@ -183,10 +182,10 @@ class Evaluation:
         return judging
 
     def dry_run(self) -> pl.DataFrame:
-        """What :meth:`judge` would ask now, as a frame: the labels that are ``known``, ``shared``
-        with a row above or ``to_ask``, with calls, tokens (estimated from words) and US dollars
-        (null where the price is unknown) by task and labeller. What the figures assume is a
-        warning. Asks nobody and writes nothing."""
+        """Forecast what :meth:`judge` would ask, with a row for each task and labeller: the number
+        of labels ``known``, ``shared`` with a row above, and ``to_ask``, with calls, tokens
+        (estimated from words) and cost in US dollars (null if the price is unknown). Assumptions
+        behind the figures are issued as warnings. Asks nothing and writes nothing."""
         with self._trusting():
             outlook = self._opened.look_ahead()
         for note in filter(None, (*outlook.repeats, outlook.note)):
@@ -194,8 +193,8 @@ class Evaluation:
         return frames.frame(COLUMNS, (tuple(row.values()) for row in forecast_rows(outlook.plans)))
 
     def prompts(self, count: int = 1) -> list[dict[str, Any]]:
-        """The first ``count`` prompts of each step, as they would be sent: task, labeller, title
-        and messages."""
+        """Return the first ``count`` prompts of each step exactly as they would be sent, as dicts
+        with ``task``, ``labeller``, ``title`` and ``messages``."""
         most = whole_of(count, "count", "how many prompts of each step, a whole number")
         with self._trusting():
             return list(prompts(self._opened.look_ahead(anew=True).plans, most))
@@ -208,10 +207,10 @@ class Evaluation:
         shard: str | None = None,
         most: int = MOST_QUESTIONS,
     ) -> BatchExport:
-        """Write what endpoints would be asked now as OpenAI batch files (JSON lines, or Parquet
-        where ``path`` ends so), of ``most`` questions and 200 MB at most, one model's each; say
-        which files, how many questions they hold and which cannot go into one. Raises SettingsError
-        where no endpoint is asked."""
+        """Write the questions for endpoints to OpenAI batch files: JSON Lines, or Parquet if
+        ``path`` ends in ``.parquet``. A file holds questions for one model, at most ``most``
+        questions and 200 MB. Returns the files, the number of questions in them, and which
+        questions cannot be batched. Raises SettingsError if the folder uses no endpoint."""
         opened = self._opened.sharing(shard)
 
         def exporting(told: Progress) -> BatchExport:
@@ -227,8 +226,8 @@ class Evaluation:
         return outside_a_loop(exporting, SilentProgress())
 
     def import_batch(self, *paths: Name, retry_failed: bool = False) -> BatchImport:
-        """Take the results of batch files as labels; export again for what they leave open, until
-        nothing is. Raises FormatError for a file that cannot be read."""
+        """Import the results of batch files as labels. Later steps may depend on them: export
+        again until nothing is left. Raises FormatError if a file cannot be read."""
         with self._trusting(), self._opened.ledger() as ledger:
             files = [path_of(path, "path") for path in paths]
             return self._opened.import_batch(ledger, *files, retry_failed=retry_failed)
@@ -237,45 +236,45 @@ class Evaluation:
 
     @property
     def scores(self) -> pl.DataFrame:
-        """A row for each run and measure, as in ``scores.csv``: ``value`` (null where it hangs on
-        labels that are missing), the interval from ``low`` to ``high``, the number of topics and
-        of those with missing labels, ``floor`` and ``ceiling``."""
+        """A row for each run and measure, as in ``scores.csv``: ``value`` (null if it depends on
+        missing labels), its interval (``low``, ``high``), the number of topics and of topics with
+        missing labels, and the score's ``floor`` and ``ceiling``."""
         return frames.scores(self._results())
 
     @property
     def per_topic(self) -> pl.DataFrame:
-        """A row for each run, topic and measure, with value, floor and ceiling."""
+        """A row for each run, topic and measure, with its value, floor and ceiling."""
         return frames.per_topic(self._results())
 
     @property
     def missing(self) -> pl.DataFrame:
-        """The tasks that usable labels are missing of: how many were ``wanted``, how many are
-        ``missing`` and how many ``failed``. Empty where nothing is missing."""
+        """Tasks that lack usable labels: the number of labels ``wanted``, ``missing`` and
+        ``failed``. Empty if all labels are there."""
         return frames.missing(self._results())
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What people should know of the scores, in sentences."""
+        """Warnings about the scores, as sentences."""
         results = self._results()
         return (*results.warnings, *([UNEVEN_WARNING] if results.uneven else []))
 
     @property
     def labels(self) -> pl.DataFrame:
-        """The labels that the scores rest on: who gave which ``verdict`` (JSON) and why, what it
-        cost (US dollars), and the ``places`` (run, topic, position) that it is used at."""
+        """Labels the scores are based on: the labeller, the ``verdict`` (JSON) and its reason, the
+        cost in US dollars, and the ``places`` (run, topic, position) where it is used."""
         with self._looking() as ledger:
             return frames.labels(self._scored(ledger), ledger)
 
     @property
     def units(self) -> pl.DataFrame:
-        """Everything that labellers are asked about: its ``content`` (JSON) and the label that
-        counts, ``status`` being ``ok``, ``failed`` or ``missing``."""
+        """All units to be labelled: the ``content`` (JSON) and the label that counts, with
+        ``status`` ``ok``, ``failed`` or ``missing``."""
         with self._looking() as ledger:
             return frames.units(self._opened.parts, self._scored(ledger), ledger)
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """``out/manifest.json`` as it was written last; empty where nothing was written yet."""
+        """``out/manifest.json`` as last written; empty if there is none yet."""
         with self._trusting():
             return read_manifest(self._opened.folder.out)
 
@@ -284,21 +283,21 @@ class Evaluation:
             return self._scored(ledger)
 
     def _scored(self, ledger: Ledger | None) -> Results:
-        """The results for the ledger as it is, which are computed once."""
+        """The results for the current ledger, cached until a label is added."""
         head = None if ledger is None else ledger.head()
         if self._found is None or self._found[0] != head:
             results = self._opened.score(ledger)
             if ledger is not None:
-                head = ledger.checked()  # before anything rests on a label
+                head = ledger.checked()  # raises for a damaged ledger before its results are kept
             self._found = head, results
         return self._found[1]
 
     # -- files -------------------------------------------------------------------------------
 
     def write(self, labels: Name | None = None) -> list[Path]:
-        """Score and write ``out/`` as ``assay score`` does; returns the files. ``labels`` is a
-        folder of Parquet files that hold them, in place of the ledger. Raises LedgerError where
-        there are no labels yet, SettingsError where a file cannot be read or written."""
+        """Score, write ``out/`` as ``assay score`` does, and return the files written. ``labels``
+        is a folder of Parquet files to read labels from instead of the ledger. Raises LedgerError
+        if there are no labels yet, SettingsError if a file cannot be read or written."""
         if labels is not None:
             exported = path_of(labels, "labels")
             with self._trusting(), self._opened.labels(exported) as ledger:
@@ -309,9 +308,10 @@ class Evaluation:
         return files
 
     def report(self, path: Name | None = None) -> Path:
-        """Write the HTML report of the labels there are, to ``path`` or ``out/report.html``, and
-        return where it is. Of several protocols it is the page over all, and the reports that it
-        links are written beside it."""
+        """Write the HTML report to ``path`` (default: ``out/report.html``) and return its path.
+
+        With several protocols, this is an overview; the reports it links to are written beside it.
+        """
         target = path_or_none(path, "path")
         with self._looking() as ledger:
             results = self._opened.score(ledger, whole=True)
@@ -323,7 +323,7 @@ class Evaluation:
 
     @contextmanager
     def _trusting(self) -> Iterator[None]:
-        """The places that the caller trusts hold as those of ``assay --trust`` do."""
+        """Allow input files in the caller's ``trust`` folders, like ``assay --trust``."""
         before = TRUSTED_FOLDERS.set((*TRUSTED_FOLDERS.get(), *self._trust))
         try:
             yield
@@ -332,7 +332,7 @@ class Evaluation:
 
     @contextmanager
     def _looking(self) -> Iterator[Ledger | None]:
-        """The ledger, if there is one yet. Raises SettingsError where the folder is gone."""
+        """Open the ledger, if there is one. Raises SettingsError if the folder is gone."""
         if not self.folder.is_dir():
             raise SettingsError(
                 f"{self.folder} no longer exists. Open the folder at its new place."
@@ -341,7 +341,7 @@ class Evaluation:
             yield ledger
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies, and what goes to another process, open the folder anew."""
+        """Copy or pickle by reopening the folder, as an open ledger cannot be copied."""
         return _reopened, (self._place, self._labeller, self._policy, self._trust)
 
     def __repr__(self) -> str:
@@ -364,12 +364,12 @@ def open(  # noqa: A001 (it is called as assay.open)
     policy: str | None = None,
     trust: Sequence[Name] = (),
 ) -> Evaluation:
-    """Open an evaluation folder (or its ``assay.toml``) with everything that it names.
+    """Open an evaluation folder (or its ``assay.toml``) and read all its inputs.
 
-    ``labeller`` stands for all labellers of ``assay.toml``, as ``--labeller`` does, and may be a
-    labeller or a function, too; ``policy`` says which labels count; ``trust`` are folders outside
-    of this one that its files may lie in, as ``assay --trust`` has them. What the caller gives
-    counts as named by the person who runs Assay: a file's word alone gets no key and no module.
+    ``labeller`` (a SPEC, a labeller or a function) replaces all labellers of ``assay.toml``, like
+    ``--labeller``. ``policy`` decides which labels count. ``trust`` lists folders outside this one
+    that may hold its files, like ``assay --trust``. These arguments are trusted as the command line
+    is: a host named only in a file gets no API key, and a module named only there is not loaded.
     Raises SettingsError, or FormatError with all faults of all inputs.
     """
     return Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
@@ -388,9 +388,8 @@ def evaluate(
     trust: Sequence[Name] = (),
     progress: Progress | bool = False,
 ) -> Evaluation:
-    """Open a folder, judge what is missing, score, and write ``out/`` with its report, as ``assay
-    evaluate`` does. The arguments are those of :func:`open` and :meth:`Evaluation.judge`, which
-    also say what is raised."""
+    """Open a folder, ask for missing labels, score, and write ``out/`` with the report, as ``assay
+    evaluate`` does. For arguments and errors, see :func:`open` and :meth:`Evaluation.judge`."""
     found = Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
     outside_a_loop(
         found._judging(None, budget, shard, workers, on, retry_failed=retry_failed, report=True),
@@ -400,8 +399,7 @@ def evaluate(
 
 
 def _finished(tally: Tally) -> None:
-    """Warn of what the labeller has no answer to. Raises KeyboardInterrupt where a person stopped
-    it."""
+    """Warn of questions without an answer. Raises KeyboardInterrupt if judging was interrupted."""
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     if tally.unanswered:

@@ -1,4 +1,4 @@
-"""Pairs judged one by one: ``assay.label`` and ``assay label``."""
+"""Label pairs of texts one by one: ``assay.label`` and ``assay label``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 YES, PARTLY, NO = "yes", "partly", "no"
 _ROUNDED = 1e-4
-"""What probabilities are rounded to in labels."""
+"""Precision of the probabilities stored in labels."""
 _SUPPORT = {"full": YES, "partial": PARTLY, "none": NO}
 
 
@@ -59,7 +59,7 @@ class PairKind:
 
 
 def _rated(verdict: Mapping[str, Any]) -> str:
-    """4 (a small gap) and 5 are a yes, as in EXAM++; 2 and 3 answer in part."""
+    """Level of a rating: 4 (a small gap) and 5 are yes, as in EXAM++; 2 and 3 are partly."""
     rating = verdict["rating"]
     return YES if rating >= 4 else PARTLY if rating >= 2 else NO
 
@@ -80,8 +80,8 @@ KINDS: Mapping[PairTask, PairKind] = {
 
 
 def probability(label: Label, level: str) -> float | None:
-    """The probability of yes behind a label; None where its labeller gives none, or where a rule
-    decided against it."""
+    """The probability of yes behind a label, or None if its labeller gives none or a rule overrode
+    it."""
     for ruling in label.detail.get("rulings", ())[:1]:
         return None if by_rule(label, level) else float(ruling["yes"])
     for probe in label.detail.get("probes", ())[:1]:
@@ -90,7 +90,7 @@ def probability(label: Label, level: str) -> float | None:
 
 
 def by_rule(label: Label, level: str) -> bool:
-    """Whether an embedded judge's rules on denials and refusals decided, not its network."""
+    """Whether an embedded judge's rules on denials and refusals overrode its network."""
     if label.detail.get("by_rule"):
         return True
     for ruling in label.detail.get("rulings", ())[:1]:
@@ -113,7 +113,7 @@ def warning(
     *,
     stopped: bool,
 ) -> str | None:
-    """All there is to say, in one line; None where there is nothing."""
+    """All warnings about a pair's label in one line, or None if there are none."""
     found: list[str] = []
     if label is None:
         found.append(NOT_ASKED if stopped else UNANSWERED)
@@ -147,8 +147,8 @@ Records = Iterable[Mapping[str, Any]]
 
 
 class PairLabel(NamedTuple):
-    """A pair's label: ``label`` is yes, partly or no, None where there is none; ``yes`` the
-    probability of yes, None where the labeller gives none."""
+    """The label of a pair: ``label`` is yes, partly or no, or None if there is none; ``yes`` is the
+    probability of yes, or None if the labeller gives none."""
 
     id: Id
     task: str
@@ -160,12 +160,12 @@ class PairLabel(NamedTuple):
 
 COLUMNS = PairLabel._fields
 TITLE = "Labels"
-"""What asking for them is called."""
+"""Title of the labelling step in progress output."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairJob:
-    """Pairs, what is asked about them, and who is asked."""
+    """Pairs to label, the task, and the labeller."""
 
     task: PairTask
     pairs: Sequence[Pair]
@@ -176,11 +176,11 @@ class PairJob:
         return KINDS[self.task]
 
     def requests(self) -> list[Request]:
-        """What is asked, in the order of the pairs."""
+        """The requests to the labeller, in the order of the pairs."""
         return [Request(self.kind.task, self.kind.unit(pair)) for pair in self.pairs]
 
     def look_ahead(self, ledger: Path | None, *, retry_failed: bool) -> Plan:
-        """What would be asked, given the ledger if there is one yet. Asks nobody."""
+        """Plan what would be asked, without asking. ``ledger`` may not exist yet."""
         with known_at(ledger) as known:
             return plan(
                 known, self.labeller, self.requests(), retry_failed=retry_failed, across_tasks=False
@@ -194,14 +194,15 @@ class PairJob:
         budget: float | None = None,
         retry_failed: bool = False,
     ) -> tuple[list[PairLabel], Tally]:
-        """The pairs' labels, in their order, and what was done for them, within ``budget`` US
-        dollars. What the ledger holds is not asked again; without one, one is made for this call.
+        """Label the pairs within ``budget`` US dollars. Returns the labels, in the order of the
+        pairs, and the tally. Labels in the ledger are not asked for again; without a ledger, a
+        temporary one is used.
 
-        Raises LabellerUnreachable and KeyboardInterrupt with what was answered kept; where the
-        ledger was this call's own it then stays, and a note of the exception names it.
+        Raises LabellerUnreachable or KeyboardInterrupt; labels received so far are kept. A
+        temporary ledger then stays, and a note on the exception names it.
         """
         with ledger_at(ledger) as opened:
-            opened.checked()  # before anything is asked that rests on a label
+            opened.checked()  # raises for a damaged ledger before anything is paid for
             spending = Spending(budget)
             asker = Asker(opened, self.labeller, progress, spending, retry_failed)
             found = asker.ask(TITLE, self.requests())
@@ -230,8 +231,8 @@ def pair_job(
     fetching: Callable[[str, int, int], None],
     note: Note,
 ) -> PairJob:
-    """The pairs of a file, to be judged by a labeller of a SPEC. Raises FormatError with all faults
-    of the file, SettingsError for what does not go together."""
+    """Read the pairs of a file and create the labeller of a SPEC. Raises FormatError with all
+    faults of the file, SettingsError if the arguments contradict each other."""
     pairs = used(read_pairs(file, task), note)
     if output is not None and output.resolve() == file.resolve():
         raise SettingsError(f"-o {output}: that is the input file. Choose another name.")
@@ -245,8 +246,8 @@ def pair_job(
 
 
 def write_labels(job: PairJob, labels: Sequence[PairLabel], file: Path, output: Path) -> None:
-    """Write the labels of a file's pairs as JSON Lines, or CSV or TSV where ``output`` is called
-    so, with their manifest."""
+    """Write the labels of a file's pairs with their manifest, as JSON Lines, or as CSV or TSV if
+    ``output`` has that extension."""
     rows = (dump_line(one._asdict()) for one in labels)
     table = is_table(output)
     write_bytes(output, csv_bytes(COLUMNS, labels, output) if table else b"".join(rows))
@@ -265,20 +266,20 @@ def label(
     retry_failed: bool = False,
     progress: Progress | bool = False,
 ) -> pl.DataFrame:
-    """Judge pairs of texts one by one: a frame with the columns ``id``, ``task``, ``label`` (yes,
-    partly or no), ``yes`` (the probability of yes), ``reason`` and ``warning``, in the order of
-    the records.
+    """Label pairs of texts one by one. Returns a frame with the columns ``id``, ``task``, ``label``
+    (yes, partly or no), ``yes`` (the probability of yes), ``reason`` and ``warning``, in the order
+    of the records.
 
     ``task`` is ``support`` (does ``passage`` support ``claim``?), ``answers`` (does ``passage``
-    answer ``question``?) or ``correct`` (is ``answer`` to ``question`` right by ``gold``, a list of
-    texts?). ``records`` are mappings with these fields and an ``id``, or a polars or pandas frame;
-    without any id, records are numbered from 0. ``labeller`` is a SPEC, a labeller or a function
-    ``(task, unit) -> verdict``. With a ``ledger`` (a file) what was asked before is not asked
-    again. ``budget`` is in US dollars, ``price`` what a million tokens read and written cost, and
-    ``progress=True`` writes lines to standard error.
+    answer ``question``?) or ``correct`` (is ``answer`` to ``question`` right according to ``gold``,
+    a list of texts?). ``records`` are mappings with these fields and an ``id``, or a polars or
+    pandas frame; if no record has an id, they are numbered from 0. ``labeller`` is a SPEC, a
+    labeller or a function ``(task, unit) -> verdict``. Labels in ``ledger`` (a file) are not asked
+    for again. ``budget`` is in US dollars, ``price`` in US dollars per million tokens (input,
+    output). ``progress=True`` prints progress to standard error.
 
-    ``label`` and ``yes`` are null where there is none, and ``warning`` says why. Raises FormatError
-    with all faults of the records, and what stops a run: SettingsError, LabellerUnreachable.
+    ``label`` and ``yes`` are null if there is none; ``warning`` then says why. Raises FormatError
+    with all faults of the records, SettingsError, or LabellerUnreachable.
     """
     kind = one_of(PairTask, task, "task")
     parsed = pairs_of(_rows(records), kind)
@@ -299,7 +300,7 @@ def label(
 
 
 def frame_of(labels: Sequence[PairLabel]) -> pl.DataFrame:
-    """Labels as a frame. Ids are whole numbers where all of them are, else texts."""
+    """Convert labels to a frame. Ids are integers if all of them are, otherwise strings."""
     from assay.api.frames import frame  # noqa: PLC0415 (polars, for this alone)
 
     found = frame(COLUMNS, (one._replace(id=str(one.id)) for one in labels))
@@ -308,11 +309,11 @@ def frame_of(labels: Sequence[PairLabel]) -> pl.DataFrame:
 
 
 def _rows(records: Any) -> Iterable[object]:
-    """Mappings, whatever holds them: frames are known by what they can do, so that pandas need not
-    be there."""
-    if hasattr(records, "collect"):  # a frame of polars that is not computed yet
+    """The records as mappings. Frames are recognised by their methods, as pandas may not be
+    installed."""
+    if hasattr(records, "collect"):  # a polars LazyFrame
         records = records.collect()
-    if hasattr(records, "to_pylist"):  # a table of pyarrow
+    if hasattr(records, "to_pylist"):  # a pyarrow Table
         return cast("Iterable[object]", records.to_pylist())
     if hasattr(records, "iter_rows"):
         return cast("Iterable[object]", records.iter_rows(named=True))

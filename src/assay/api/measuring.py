@@ -1,4 +1,4 @@
-"""Runs scored from Python: ``assay.measure``, ``read_run`` and ``read_qrels``."""
+"""Score runs from Python: ``assay.measure``, ``read_run`` and ``read_qrels``."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Name = str | PathLike[str]
 
 
 def read_run(path: Name) -> dict[str, dict[str, float]]:
-    """A TREC run: topic → document → score. Raises FormatError with all faults of the file."""
+    """Read a TREC run: topic → document → score. Raises FormatError with all faults of the file."""
     return _run_of(path_of(path, "path"))[1]
 
 
 def read_qrels(path: Name) -> dict[str, dict[str, int]]:
-    """TREC qrels: topic → document → grade. Raises FormatError with all faults of the file."""
+    """Read TREC qrels: topic → document → grade. Raises FormatError with all faults of the file."""
     return {
         topic: dict(judged)
         for topic, judged in required(trec.read_qrels(path_of(path, "path"))).grades.items()
@@ -50,12 +50,12 @@ def measure(
     ideal: Ideal = "qrels",
 ) -> pl.DataFrame:
     """Score runs against relevance grades: a frame with the columns ``run``, ``topic`` (``all``
-    for the mean), ``measure`` and ``value`` (null where it is not defined).
+    for the mean), ``measure`` and ``value`` (null if undefined).
 
-    ``qrels`` is a file, topic → document → grade, or a frame; ``runs`` a file or several, name →
-    run (a file, topic → document → score, or topic → documents in their order), or a frame. All
-    else is as in :func:`assay.measures.evaluate` and ``assay measure``. Raises FormatError for
-    files, ValueError for what is in memory.
+    ``qrels`` is a file, a mapping topic → document → grade, or a frame. ``runs`` is one or several
+    files, a frame, or a mapping name → run, where a run is a file, topic → document → score, or
+    topic → documents in rank order. For all else see :func:`assay.measures.evaluate` and ``assay
+    measure``. Raises FormatError for faulty files, ValueError for faulty objects.
     """
     number_of(g_max, "g_max", "the highest grade, a number, or None")
     if measures is None:
@@ -97,7 +97,7 @@ def measure(
 
 
 def required(parsed: Parsed[T]) -> T:
-    """The value of a file, its warnings as Python's. Raises FormatError with all its faults."""
+    """The parsed value, with warnings issued by Python. Raises FormatError with all faults."""
     return used(parsed, warn)
 
 

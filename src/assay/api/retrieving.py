@@ -1,4 +1,4 @@
-"""From topics to runs: ``assay.retrieve``, and what ``assay retrieve`` stands on."""
+"""Retrieve passages for topics: ``assay.retrieve``, and the basis of ``assay retrieve``."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 Name = str | PathLike[str]
 Topics = Name | Mapping[str, str]
-"""A file of topics, or their texts by id."""
+"""A file of topics, or a mapping topic id → text."""
 
 TREC_DEPTH = 100
-"""Passages a topic of a TREC run, unless told otherwise."""
+"""Default number of passages per topic in a TREC run."""
 
 
 class RunFormat(StrEnum):
-    """What is written."""
+    """Format of a run file."""
 
     PR = "pr"
     TREC = "trec"
@@ -58,9 +58,9 @@ class RunFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Whose help is had, by SPEC: ``dense`` embeds the queries (empty: the index's own embedder),
-    ``decompose`` takes questions apart, ``rerank`` puts passages in order. What they say is kept
-    in ``ledger`` (INDEX/labels.sqlite where None); ``budget`` is in US dollars."""
+    """Models used for retrieval, by SPEC: ``dense`` embeds queries (empty: the index's embedder),
+    ``decompose`` splits questions into queries, ``rerank`` reorders passages. Their replies are
+    kept in ``ledger`` (None: INDEX/labels.sqlite); ``budget`` is in US dollars."""
 
     dense: str = ""
     decompose: str | None = None
@@ -73,9 +73,9 @@ class Models:
 
 @dataclass(frozen=True)
 class RetrievedRuns:
-    """Ranked passages of the topics that have any. ``failed`` replies of models could not be used
-    (``faults`` counts why), ``missing`` ones are not there. ``warnings``: of topics in another
-    language than the index."""
+    """Ranked passages of each topic that has any. ``failed`` counts unusable model replies
+    (``faults`` their reasons), ``missing`` the absent ones. ``warnings`` name topics in another
+    language than the index's."""
 
     topics: Mapping[str, str]
     lists: Mapping[str, list[RankedPassage]]
@@ -88,18 +88,18 @@ class RetrievedRuns:
 
     @property
     def silent(self) -> list[str]:
-        """The topics that nothing was found for."""
+        """Topics without any passage."""
         return [topic for topic in self.topics if topic not in self.lists]
 
     def frame(self) -> pl.DataFrame:
-        """``topic``, ``rank`` (from 1), ``score``, ``id``, ``doc``, ``title`` and ``text``."""
+        """Columns ``topic``, ``rank`` (from 1), ``score``, ``id``, ``doc``, ``title``, ``text``."""
         from assay.api.frames import ranked_frame  # noqa: PLC0415 (polars, for this alone)
 
         return ranked_frame(self.lists)
 
     def write(self, path: Path, kind: RunFormat, *, max_chars: int | None = None) -> None:
-        """Write a run, which is called as its file is; ``max_chars`` cuts the passages of a PR run
-        to their best part. Raises SettingsError for ids that the format cannot hold."""
+        """Write a run, named after its file. ``max_chars`` cuts passages of a PR run to their
+        best-matching part. Raises SettingsError for ids that the format cannot hold."""
         if kind is RunFormat.PR:
             data = pr_run(
                 dict(self.lists), self.topics, max_chars=max_chars, terms=self.index.bm25.terms
@@ -113,9 +113,9 @@ class RetrievedRuns:
 def search(
     index: Index, topics: Mapping[str, str], settings: RetrievalSettings, models: Models
 ) -> RetrievedRuns:
-    """The passages of each topic. What a model was asked before is not asked again. Raises
-    SettingsError where something that the settings need is not there, LabellerUnreachable, and
-    KeyboardInterrupt where a person stops it, with what was answered kept."""
+    """Retrieve the passages of each topic. Models are not asked again what the ledger already
+    holds. Raises SettingsError if something the settings need is missing, LabellerUnreachable, or
+    KeyboardInterrupt if interrupted; replies received so far are kept."""
     spending = Spending(models.budget)
     askers: list[Asker] = []
     with ExitStack() as closing:
@@ -125,7 +125,7 @@ def search(
                 return None
             path = models.ledger or index.folder / "labels.sqlite"
             ledger = closing.enter_context(Ledger.open(path))
-            ledger.checked()  # before anything rests on a reply
+            ledger.checked()  # raises for a damaged ledger before a reply in it is used
             options = LabellerOptions(fetching=models.fetching)
             # A model that answers yes or no can rerank pointwise; all else needs written replies.
             model = make_writer(spec, folder=Path(), options=options)
@@ -184,8 +184,8 @@ def settings_for(
     window: Annotated[int, Option("Listwise reranking: passages per prompt.")] = WINDOW,
     stride: Annotated[int, Option("Listwise reranking: how far the window moves.")] = STRIDE,
 ) -> RetrievalSettings:
-    """The settings of a run, as the options of ``assay retrieve`` have them. Raises SettingsError
-    for more passages than the format holds, and for options that do not go together."""
+    """Retrieval settings from the options of ``assay retrieve``. Raises SettingsError if ``k``
+    exceeds what the format holds, or if options contradict each other."""
     wanted = (MAX_RANK if kind is RunFormat.PR else TREC_DEPTH) if k is None else k
     if wanted < 1:
         raise SettingsError(f"k is {k}, but a topic needs at least one passage.")
@@ -227,17 +227,16 @@ def retrieve(
     progress: Progress | bool = False,
     **more: Any,
 ) -> pl.DataFrame:
-    """Retrieve passages for topics: a frame with ``topic``, ``rank``, ``score``, ``id``, ``doc``,
-    ``title`` and ``text``; with ``output`` also a run, as ``assay retrieve`` writes it.
+    """Retrieve passages for topics. Returns a frame with ``topic``, ``rank``, ``score``, ``id``,
+    ``doc``, ``title`` and ``text``; with ``output``, also writes a run as ``assay retrieve`` does.
 
-    ``topics`` is a file (R2C2 questions, TREC RAG topics) or topic → text. ``format`` is pr (R2C2),
-    trec or trec-documents, ``method`` bm25, dense or fused, ``k`` how many passages a topic gets
-    (20, TREC 100). ``decompose`` and ``rerank_with`` are SPECs of models, ``rerank`` is pointwise
-    or listwise; what models said is kept in ``ledger`` (INDEX/labels.sqlite), and ``budget`` is in
-    US dollars. ``more`` are further options of the command: k1, b, fast, exact, depth, rrf_k,
-    rerank_depth, window, stride. Replies that could not be used or are missing are a warning.
-
-    Raises SettingsError, FormatError for the topics, and LabellerUnreachable.
+    ``topics`` is a file (R2C2 questions, TREC RAG topics) or a mapping topic id → text. ``format``
+    is pr (R2C2), trec or trec-documents; ``method`` is bm25, dense or fused; ``k`` is the number of
+    passages per topic (default: 20; TREC: 100). ``decompose`` and ``rerank_with`` are SPECs of
+    models; ``rerank`` is pointwise or listwise. Model replies are kept in ``ledger`` (default:
+    INDEX/labels.sqlite); ``budget`` is in US dollars. ``more`` takes further options of the
+    command: k1, b, fast, exact, depth, rrf_k, rerank_depth, window, stride. Warns of unusable and
+    missing replies. Raises SettingsError, FormatError for the topics, or LabellerUnreachable.
     """
     kind = one_of(RunFormat, format, "format")
     budget = budget_of(budget)
@@ -271,15 +270,15 @@ def retrieve(
 
 def topic_texts(topics: Topics) -> dict[str, str]:
     """Topic id → text. Raises FormatError with all faults of a file, TypeError for a topic that is
-    no text."""
+    not a str."""
     if not isinstance(topics, Mapping):
         return load_topics(path_of(topics, "topics"))
     return {str(topic): text_of(text, f"topic {topic}") for topic, text in topics.items()}
 
 
 class SearchIndex:
-    """An index on disk, to be searched; ``len`` of it is how many passages it holds. Raises
-    SettingsError where ``folder`` holds none."""
+    """A search index on disk; its ``len`` is the number of passages. Raises SettingsError if
+    ``folder`` holds no index."""
 
     def __init__(self, folder: Name) -> None:
         self.folder = path_of(folder, "folder")
@@ -289,9 +288,9 @@ class SearchIndex:
         return len(self.index)
 
     def search(self, query: str, k: int = 10, *, method: str = "bm25") -> pl.DataFrame:
-        """The ``k`` best passages for ``query``, best first: ``rank``, ``score``, ``id``, ``doc``,
-        ``title`` and ``text``. ``method`` is bm25, dense or fused. Raises SettingsError where the
-        index has no vectors and the method needs them."""
+        """Return the ``k`` best passages for ``query``, best first: ``rank``, ``score``, ``id``,
+        ``doc``, ``title`` and ``text``. ``method`` is bm25, dense or fused. Raises SettingsError
+        if the method needs vectors and the index has none."""
         whole_of(k, "k", _WANTED)
         settings = settings_for(RunFormat.TREC, method=method, k=k)
         return (
