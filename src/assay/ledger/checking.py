@@ -1,4 +1,4 @@
-"""Whether a ledger is as it was written: structure, references, units' texts, uids and digests."""
+"""Checking a ledger for changes: structure, references, texts of units, uids and digests."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ GONE = (
 K = TypeVar("K")
 V = TypeVar("V")
 Columns = Sequence[tuple[Any, ...]]
-"""Labels: :data:`assay.ledger.lines.COLUMNS`, their digests, the numbers of their units, and
-whether these are of the same task."""
+"""Columns of labels: :data:`assay.ledger.lines.COLUMNS`, the digest, the unit's number, and whether
+the unit belongs to the label's task."""
 
-_VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
+_VERDICTS, _SHORT = 10_000, 100  # verdicts that are remembered, and their greatest length
 _LABELS = (  # of constants
     f"SELECT {lines.COLUMNS}, digest, labels.unit, units.task = labels.task FROM labels "  # noqa: S608
     "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
@@ -43,11 +43,11 @@ _LABELS = (  # of constants
 )
 TASK, _DIGEST, _UNIT, _SAME_TASK = 3, 20, 21, 22
 SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
-"""Of the columns of labels what :func:`uids_of` takes."""
+"""The columns that :func:`uids_of` takes."""
 LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
-"""The same for :func:`assay.ledger.chain.links`,"""
+"""The columns that :func:`assay.ledger.chain.links` takes."""
 TEXTS = itemgetter(5, 3, 6)
-"""and for :func:`are_texts_of`."""
+"""The columns that :func:`are_texts_of` takes."""
 _UNITS = (
     "SELECT units.id, hash, name, content FROM units LEFT JOIN tasks ON tasks.id = units.task "
     "WHERE units.id <= ? AND units.id > ? ORDER BY units.id"
@@ -60,14 +60,14 @@ _BESIDE = "its key, error, tokens, cost, seconds or detail were changed"
 
 
 class CheckedUpTo(NamedTuple):
-    """How far a ledger was checked: up to which label and which unit."""
+    """How far a ledger was checked: up to this head and this unit's number."""
 
     head: Head = Head()
     unit: int = 0
 
 
 class LedgerFault(NamedTuple):
-    """What is not as it was written; ``uid`` is the label's that it is about, if it is of one."""
+    """A change since the ledger was written; ``uid`` is that of the label concerned, if any."""
 
     why: str
     uid: str | None = None
@@ -77,22 +77,21 @@ class LedgerFault(NamedTuple):
 
 
 Inspected = tuple[Columns, Sequence[LedgerFault]]
-"""Labels (no columns where there are none), and what is not as it was written of them or of what
-was looked at before them."""
+"""A block of labels (no columns if there are none), and the faults found in it or before it."""
 
 
 def faults(db: Store, *, told: ProgressCallback = no_progress) -> Iterator[LedgerFault]:
-    """All that is not as it was written, the structure first."""
+    """All faults of a ledger, those of its structure first."""
     return chain.from_iterable(found for _, found in Inspection(db, CheckedUpTo(), told=told))
 
 
 class Inspection:
-    """The labels that were written ``after``, some at a time, and all that is not as it was written
-    since. Of the indexes of the large tables it is only looked how long they are where nothing is
-    going to be looked up in them (``by_index``).
+    """Iterates over the labels written since ``after`` in blocks, with all faults found. Without
+    ``by_index`` nothing will be looked up in the large tables' indexes, and only their lengths are
+    checked.
 
-    How far is settled as it begins (``until``): labels that others write meanwhile are left out, so
-    that it can go on in another connection where one is lost."""
+    The end (``until``) is fixed at the start and labels that others write meanwhile are left out,
+    so that the check can go on in a new connection if one is lost."""
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class Inspection:
 
 
 def _unnumbered(db: Database) -> Iterator[LedgerFault]:
-    """What has a number below 1, at which the chain and every look begin."""
+    """Rows numbered below 1, where the chain and every query start, so these would be missed."""
     for (uid,) in db.execute(_UNNUMBERED):
         yield LedgerFault(_FOREIGN, unpacked(uid) if uid is not None else None)
     if db.execute(_UNNUMBERED_UNITS).fetchone()[0]:
@@ -136,21 +135,21 @@ def _unnumbered(db: Database) -> Iterator[LedgerFault]:
 def _labels(
     db: Store, after: CheckedUpTo, until: CheckedUpTo, told: ProgressCallback
 ) -> Iterator[Inspected]:
-    """The labels, and what is wrong with texts and with them. Texts are read with the labels that
-    are about them: all on their own only where some are no label's."""
+    """The labels in blocks, and faults of labels and texts. Texts are checked with their labels;
+    all of them are read separately only if some have no label."""
     who, said = _labellers(db), Verdicts({None: None})
     (last, digest, _), (newest, as_stored, _) = after.head, until.head
-    changed: set[int] = set()  # units whose text is another
-    count, highest = 0, after.unit  # units have the order of their first labels
+    changed: set[int] = set()  # units whose text was changed
+    count, highest = 0, after.unit  # units are numbered in the order of their first labels
     for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
         columns = [*zip(*some, strict=True)]
-        # Going on from what is stored: a change is told once, and not of every label behind it.
+        # Continue from the stored digests, so that a change is reported for one label only.
         stored = [digest, *[one if type(one) is bytes else b"" for one in columns[_DIGEST]]]
         texts = of_each(are_texts_of, *TEXTS(columns))
         uids = of_each(partial(uids_of, who, said), *SAYS(columns))
         digests = of_each(_digests, stored[:-1], *LINKS(columns))
         wrong: list[LedgerFault] = []
-        # Nearly always all are as they were written, and none is looked at alone.
+        # Nearly always nothing was changed, and no row needs to be looked at alone.
         as_written = (*uids,) == columns[1] and (*digests,) == columns[_DIGEST] and all(digests)
         if changed or not (as_written and all(texts) and all(columns[_SAME_TASK])):
             for row, same, uid, made in zip(some, texts, uids, digests, strict=True):
@@ -190,14 +189,14 @@ def _wrong(
     who: Collection[int],
     changed: Collection[int],
 ) -> LedgerFault | None:
-    """What of a label is not as it was written, behind the label of number ``last``, where its
-    columns come to this uid and digest, and the texts of some units are ``changed``."""
+    """The fault of a label, if any. ``last`` is the number of the label before it, ``uid`` and
+    ``digest`` are computed from its columns, ``changed`` are units whose text was changed."""
     if uid == row[1]:
         if row[_UNIT] in changed:
             why: str | None = "the text that it is about was changed"
         else:
             why = _unlinked(row, last, digest)
-    elif row[1] is None:  # a row that is cut off
+    elif row[1] is None:  # a truncated row
         return LedgerFault(f"label number {row[0]} is damaged")
     elif row[3] is None or row[5] is None or row[7] not in who:
         why = "its task, text or labeller is missing"
@@ -208,7 +207,7 @@ def _wrong(
 
 def _unlinked(row: tuple[Any, ...], last: int, digest: bytes | None) -> str | None:
     stored = row[_DIGEST]
-    if digest is None:  # a column that no label has so
+    if digest is None:  # a column has a value that no label can have
         return _BESIDE
     if digest == stored:
         return None
@@ -220,7 +219,7 @@ def _unlinked(row: tuple[Any, ...], last: int, digest: bytes | None) -> str | No
 
 
 def _labellers(db: Store) -> dict[int, orjson.Fragment]:
-    """Labellers by number, as uids cover them."""
+    """Labellers by number, in the form that uids cover."""
     found = {}
     query = "SELECT id, name, kind, params FROM labellers WHERE id <= ? AND id > ? ORDER BY id"
     every = db.blocks(query, [MOST, LEAST], lines.at_once(db), "surrogateescape")
@@ -230,13 +229,13 @@ def _labellers(db: Store) -> dict[int, orjson.Fragment]:
         try:
             found[number] = orjson.Fragment(canonical([name, kind, orjson.loads(params)]))
         except (TypeError, ValueError):
-            continue  # its labels' uids are no longer theirs
+            continue  # its labels will be reported: their uids no longer match
     return found
 
 
 class Verdicts(dict[str | None, orjson.Fragment | None]):
-    """Verdicts by their text, as uids cover them; as many as are worth remembering. Raises
-    TypeError for what is no text."""
+    """Verdicts by their JSON text, in the form that uids cover. Remembers a limited number. Raises
+    TypeError for anything but text."""
 
     def __missing__(self, text: str) -> orjson.Fragment:
         if type(text) is not str:
@@ -261,7 +260,7 @@ def uids_of(
     overrules: Iterable[bytes | str | None],
     created: Iterable[str],
 ) -> list[bytes]:
-    """The uids that the columns of labels come to (as ``NewLabel.uid``)."""
+    """The uids computed from columns of labels, as ``NewLabel.uid`` does."""
     by, told = map(who.__getitem__, labellers), map(said.__getitem__, verdicts)
     corrected = letters(overrules)
     rows = zip(
@@ -272,7 +271,7 @@ def uids_of(
 
 
 def are_texts_of(units: Sequence[bytes], tasks: Sequence[str], texts: Sequence[str]) -> list[bool]:
-    """Whether units' texts are those that were hashed."""
+    """Whether each unit's text matches its hash."""
     begins = {task: f"[{orjson.dumps(task).decode()}," for task in {*tasks}}
     rows = zip(tasks, texts, strict=True)
     made = all_hashed(f"{begins[task]}{text}]".encode() for task, text in rows)
@@ -283,17 +282,18 @@ def are_texts_of(units: Sequence[bytes], tasks: Sequence[str], texts: Sequence[s
 
 
 def _is_written_otherwise(unit: bytes, task: str, text: str) -> bool:
-    """Whether a unit's text is the one that was hashed, but for how it is written."""
+    """Whether a unit's text differs from the one that was hashed only in its JSON notation."""
     return type(text) is str and unit_hash(task, orjson.loads(text)) == unit.hex()
 
 
 def _digests(before: Iterable[bytes], *columns: Any) -> list[bytes]:
-    """The digests of labels behind those ``before``."""
+    """The digests of labels, each following the one in ``before``."""
     return all_hashed(map(add, before, links(*columns)))
 
 
 def of_each(made: Callable[..., Sequence[V]], *columns: Sequence[Any]) -> Sequence[V | None]:
-    """What is made of labels by columns of them; None for one that is none."""
+    """Apply ``made`` to columns of labels. If it fails, apply it row by row, with None for each row
+    that is not a label."""
     try:
         return made(*columns)
     except (AttributeError, LookupError, TypeError, ValueError):
@@ -305,8 +305,7 @@ def of_each(made: Callable[..., Sequence[V]], *columns: Sequence[Any]) -> Sequen
 def _checked(
     db: Store, query: str, after: int, until: int, told: Callable[[int, float | None], None]
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of a table above a number up to another, some at a time; ``told`` hears how many
-    were had."""
+    """The rows numbered above ``after`` up to ``until`` in blocks; ``told`` gets the progress."""
     done = 0
     for some in db.blocks(query, [until, after], lines.at_once(db), "surrogateescape"):
         done += len(some)

@@ -1,7 +1,6 @@
-"""Names of files that one process at a time holds, or several that divide the work.
+"""Claims: locked files that one process holds, or several that divide the work.
 
-A claim is a file that is locked. The system lets go of the lock when a process ends, however it
-ends, so that nobody is ever kept out by one that is gone.
+The system releases the lock however the process ends, so a dead process never blocks others.
 """
 
 from __future__ import annotations
@@ -37,8 +36,9 @@ _APART = (
 def claim(
     path: Path, what: str, *, cure: str = _WAIT, group: str = "", who: str = ""
 ) -> Iterator[None]:
-    """Hold the file at ``path`` for this process, or with all others of a ``group``. Raises
-    LedgerError where another holds it: ``what`` is so, with ``who`` that is, and the ``cure``."""
+    """Hold the file at ``path`` for this process, or together with all others of a ``group``.
+    Raises LedgerError if another holds it; the message is ``what``, the holder and the ``cure``.
+    ``who`` names this process to others (default: the group, or process number and time)."""
     if not HAS_LOCKS:
         yield
         return
@@ -53,9 +53,8 @@ def claim(
 
 
 def claim_of_machine(path: Path) -> AbstractContextManager[None]:
-    """Hold the SQLite file at ``path`` with all processes of this machine. SQLite's log needs
-    memory that all who use it share: two machines on one disk would each write over what the other
-    has written, and neither would see it."""
+    """Hold the SQLite file at ``path`` together with all processes of this machine. SQLite's log
+    needs shared memory: two machines on one disk would overwrite each other's labels unnoticed."""
     real = path.resolve()
     return claim(
         real.with_name(f"{real.name}-machine"),
@@ -68,10 +67,10 @@ def claim_of_machine(path: Path) -> AbstractContextManager[None]:
 
 @cache
 def _machine() -> str:
-    """What containers of one machine have in common, and two machines have not."""
+    """An id that all containers on one machine share, and no two machines do."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    # The name of a Mac changes with the network that it is in.
+    # Not the host name if possible: a Mac's changes with its network.
     with suppress(OSError, subprocess.SubprocessError):
         asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
@@ -79,8 +78,8 @@ def _machine() -> str:
 
 
 def _sign(file: int, path: Path, text: str) -> None:
-    """Write who holds the file. Where there is no room even for that, no label could be kept:
-    better said before anything is paid."""
+    """Write the holder into the file. If the disk has no room even for that, no label could be
+    kept: fail before anything is paid for."""
     try:
         os.truncate(file, 0)
         os.write(file, text.encode())
@@ -95,7 +94,7 @@ def _sign(file: int, path: Path, text: str) -> None:
 
 
 def _locked(path: Path, what: str, cure: str, group: str, who: str) -> int:
-    """A descriptor of the file at ``path``, locked."""
+    """Lock the file at ``path`` and return its descriptor."""
     now = datetime.now(UTC).astimezone()
     own = f"{group}\n{who or group or f'number {os.getpid()}, since {now:%H:%M:%S}'}"
     while True:

@@ -1,4 +1,4 @@
-"""A label as a row of JSON Lines: out of a ledger, and into one."""
+"""Labels as rows of JSON Lines: export from a ledger, and import into one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from assay.tasks.registry import REGISTRY
 
 _KINDS = ("model", "rules", "human", "recorded", "ensemble", "custom")
 _NUMBERS = ("tokens_in", "tokens_out", "cost", "seconds")
-_LIMIT = 1 << 63  # what the database holds
+_LIMIT = 1 << 63  # numbers from here on do not fit into the database
 
 
 def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A label as plain JSON, with its unit's content, as :func:`assay.ledger.lines.lines_of` has
-    it; :func:`label_from` gives the same label back."""
+    """A label as plain JSON with its unit's content, like :func:`assay.ledger.lines.lines_of`.
+    :func:`label_from` reverses it."""
     who = label.labeller
     about = {
         **label._asdict(),
@@ -40,7 +40,7 @@ def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def person(name: str) -> LabellerId:
-    """The person called ``human:NAME``; raises SettingsError for any other name."""
+    """The person called ``human:NAME``. Raises SettingsError for any other name."""
     found = _labeller(name)
     if found is None or not found.is_human:
         told = "Write human:NAME, with visible characters and ordinary spaces only."
@@ -49,8 +49,8 @@ def person(name: str) -> LabellerId:
 
 
 def spelt_alike(name: str, names: Iterable[str]) -> str | None:
-    """The one among ``names`` that is another to a ledger, and the same to people: in another case
-    or width, or with other white space."""
+    """The name among ``names`` that differs from ``name`` only in case, width or white space, so
+    that people would take it for the same; None if there is none."""
     if name in (names := set(names)):
         return None
     return next((one for one in sorted(names) if _read(one) == _read(name)), None)
@@ -61,7 +61,7 @@ def _read(name: str) -> str:
 
 
 def key_of(task: str, version: str, content: Mapping[str, Any], who: LabellerId) -> str:
-    """The key of what a person is asked."""
+    """The key of a question to a person."""
     asked = [task, version, dict(content), who.name, who.kind, dict(who.params)]
     return content_hash(canonical(asked))
 
@@ -76,8 +76,7 @@ def said_by(
     overrules: str | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> NewLabel:
-    """A person's label. ``content`` is the unit's, ``overrules`` the uid of the label that it takes
-    the place of."""
+    """A person's label of a unit with ``content``, replacing the label with uid ``overrules``."""
     return NewLabel(
         key=key_of(task.name, task.version, content, who),
         task=task.name,
@@ -95,7 +94,7 @@ def said_by(
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a row is no label, and what to do about it."""
+    """Why a row is not a label, and what to do about it."""
 
     why: str
     cure: str
@@ -107,14 +106,13 @@ def label_from(
     contents: Mapping[str, Mapping[str, Any]],
     by: LabellerId | None,
 ) -> NewLabel | Problem | None:
-    """The label that a row holds, what is wrong with it, or None where it is known.
+    """The label in a row, what is wrong with the row, or None if the label is known.
 
     A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
-    export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label that is
-    ``known``, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit in ``contents``). A row of
-    an export in which a person changed the verdict or the reason, and the labeller to
-    ``human:NAME`` (or to nothing: ``by`` is then who changed it), becomes a new label that
-    overrules the old one, without the old one's reasons.
+    export writes; default ``by``), and either the ``uid`` of a ``known`` label, or ``task`` and
+    ``unit`` (or the ``unit_hash`` of a unit in ``contents``). An exported row becomes a new label
+    that overrules the old one, without its reasons, if a person changed the verdict or the reason
+    and set the labeller to ``human:NAME`` (or left it empty, for ``by``).
     """
     original = known.get(str(row.get("uid")))
     if original is not None:
@@ -228,13 +226,13 @@ def label_from(
 
 
 def _exported(row: Mapping[str, Any]) -> bool:
-    """Whether a row is what a ledger exported: it says when it was made, and by which uid."""
+    """Whether a row is from an export: it has a uid and the time of its making."""
     return isinstance(row.get("created"), str) and row.get("uid") is not None
 
 
 def _overrules(row: Mapping[str, Any]) -> str | None:
-    """The uid of the label whose place a row's takes. The uid of another ledger's label covers what
-    stood there, even if it is none."""
+    """The uid of the label that a row overrules. In an exported row it is kept even if it is not a
+    hash, because the row's uid covers it."""
     given = row.get("overrules")
     if not isinstance(given, str):
         return None
@@ -242,7 +240,7 @@ def _overrules(row: Mapping[str, Any]) -> str | None:
 
 
 def _shape_of(verdict: type[Verdict], name: str) -> str:
-    """A list of a verdict as JSON, with an entry to go by; empty for a field that is none."""
+    """An example, as JSON, of a verdict's list field; empty for any other field."""
     field = verdict.model_fields.get(name)
     if field is None or get_origin(field.annotation) is not tuple:
         return ""
@@ -262,7 +260,7 @@ def _edited(
     reason: str | None,
     by: LabellerId | None,
 ) -> NewLabel | Problem | None:
-    """What a row of an export became under a person's hands; None where nothing was changed."""
+    """The label, or the problem, that editing an exported row results in; None if unchanged."""
     if original.unit != unit_hash(task.name, content):
         return Problem("The unit of this label was changed.", "Change only the verdict.")
     changed = (original.verdict, original.reason) != (verdict, reason)
@@ -291,8 +289,8 @@ def _edited(
 
 
 def _unread(given: Any, read: Any) -> Iterator[str]:
-    """Fields of a verdict as it was given that are none of the task's: a slip of the pen in a name
-    would else leave what was said unread."""
+    """Fields of the verdict ``given`` that the task does not have: typing errors in their names,
+    which would otherwise go unnoticed."""
     if isinstance(given, Mapping) and isinstance(read, Mapping):
         for name, inner in given.items():
             if name in read:
@@ -305,13 +303,13 @@ def _unread(given: Any, read: Any) -> Iterator[str]:
 
 
 def _said(verdict: Mapping[str, Any] | None) -> str | None:
-    """The reason that a verdict gives for itself."""
+    """The verdict's own reason."""
     reason = (verdict or {}).get("reason")
     return reason if isinstance(reason, str) and reason else None
 
 
 def _reasons(value: Any) -> Iterator[str]:
-    """Every reason that a verdict gives, for itself or for a part of it."""
+    """Every reason in a verdict, for the whole or for a part."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if name == "reason" and isinstance(inner, str):
@@ -357,7 +355,8 @@ def _labeller(value: Any) -> LabellerId | None:
 
 
 def _human(name: str) -> LabellerId | None:
-    """The person of this name; None where it could not be told from another's, or not be seen."""
+    """The person of this name, or None if the name is empty, has unprintable characters or has
+    white space around it, so that it could be mistaken for another."""
     own = name.removeprefix("human:")
     seen = own.strip() == own and own.isprintable() and own
     return LabellerId(name, "human", {}) if seen else None

@@ -1,4 +1,4 @@
-"""Labels from a file on their way into a ledger, some at a time: a file may hold millions."""
+"""Reading labels from a file to import them, in blocks, as a file may hold millions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Content = Mapping[str, Any]
 Saying = tuple[object, ...]
 _Row = tuple[int, dict[str, Any]]
 
-_AT_ONCE = 1000  # rows that are looked up together
+_AT_ONCE = 1000  # rows looked up together
 
 
 class Incoming:
     """The labels of JSON Lines, or of a sheet (CSV, TSV) that people filled in.
 
-    Rows are as :func:`assay.ledger.exchange.label_from` has them; a ``unit_hash`` may also be that
-    of a unit that the ledger holds, of what is ``asked`` about, or of what its row of a sheet still
-    shows. ``known`` counts those that the ledger has already; of these ``outdated`` are a person's
-    who has said otherwise since.
+    Rows are described in :func:`assay.ledger.exchange.label_from`. Their ``unit_hash`` may name a
+    unit in the ledger, one that ``asked`` returns, or the one that a sheet's row shows. ``known``
+    counts labels that the ledger already has; ``outdated`` those of them whose person has given
+    another verdict since.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class Incoming:
         self._said: dict[tuple[str, str], tuple[int, object]] = {}
 
     def new(self) -> Iterator[list[NewLabel]]:
-        """Those that are new, some at a time; whoever takes them writes them before the next are
-        read. Raises FormatError in the end, with every faulty line."""
+        """The new labels in blocks; the caller must write each block before taking the next. Raises
+        FormatError at the end with every faulty line."""
         numbers = self._ledger.numbers()
         read = sheet_rows if self._sheet else read_objects
         rows = read(self._source, self._faults)
@@ -62,8 +62,8 @@ class Incoming:
     def _made(
         self, rows: Sequence[_Row], numbers: Mapping[bytes, int]
     ) -> Iterator[tuple[int, NewLabel]]:
-        """The labels of some rows with their lines. ``numbers`` are those of the labels that were
-        there before any row was read, by uid."""
+        """The labels of some rows with their line numbers. ``numbers`` holds, by packed uid, the
+        numbers of the labels that the ledger had before the import."""
         uids = (packed(str(row.get("uid"))) for _, row in rows)
         there = self._ledger.of_numbers(numbers[uid] for uid in uids if uid in numbers)
         known = {label.uid: label for label in there}
@@ -76,7 +76,7 @@ class Incoming:
         contents: Mapping[str, Content] = self._ledger.contents(hashes)
         for number, row in rows:
             if self._sheet and (original := known.get(row.get("uid", ""))):
-                # It says which unit is meant: what was said of it nobody saw.
+                # Here a uid only says which unit is meant: people did not see that label.
                 row = {"task": original.task, "unit_hash": original.unit, **row}
                 del row["uid"]
             unit = str(row.get("unit_hash"))
@@ -97,7 +97,7 @@ class Incoming:
                 yield number, found
 
     def _contradictions(self, labels: Sequence[tuple[int, NewLabel]]) -> None:
-        """A person who says two things of one unit in one file: which one would count is chance."""
+        """Report a person's different verdicts on one unit: which would count is left to chance."""
         for number, label in labels:
             if not label.labeller.is_human or label.created is not None:
                 continue
@@ -110,8 +110,8 @@ class Incoming:
                 self._faults.error(number, why, "Keep only the correct line.")
 
     def _unknown(self, labels: Sequence[NewLabel]) -> list[NewLabel]:
-        """Those of ``labels`` that no known label equals. One that comes from another ledger, with
-        its time, is told by its uid; one that was made by hand by what it says."""
+        """The ``labels`` that equal no known label. Those with a time are from another ledger and
+        were compared by uid; those written by hand are compared by content."""
         by_unit: dict[tuple[str, str], list[tuple[Saying, str | None]]] = {}
         for one in self._ledger.of_units(one.unit for one in labels if one.created is None):
             found = by_unit.setdefault((one.unit, one.labeller.name), [])
@@ -133,7 +133,7 @@ class Incoming:
 
 
 def _saying(label: Label | NewLabel) -> Saying:
-    """What a label says, whenever it said so."""
+    """A label's content, apart from its time."""
     verdict = None if label.verdict is None else canonical(dict(label.verdict))
     params = canonical(dict(label.labeller.params))
     return (label.version, params, label.sample, label.status, verdict, label.reason)

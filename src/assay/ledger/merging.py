@@ -1,5 +1,5 @@
-"""The labels of one ledger added to another's: shards that met nowhere, people who worked apart;
-and to an empty one, under other names of people."""
+"""Merging ledgers (of shards, or of people who worked apart), and copying one into an empty ledger
+with people renamed or left out."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from assay.model.labels import Label, Status, without_reasons
 from assay.model.progress import with_progress
 from assay.model.wording import joined
 
-_AT_ONCE = 5000  # labels that are written together
+_AT_ONCE = 5000  # labels written together
 
 
 class Merged(NamedTuple):
-    """How many labels and draws were ``added``, how many were ``known``; how many of the added
-    count as a person's newest word although the same person has ``later`` said otherwise; how many
-    are by people (``namesakes``) on units that people of these names had labelled elsewhere; and
-    how many are ``second`` answers of a labeller to a question that it had answered already, at a
-    ``cost`` in US dollars as far as that is known."""
+    """The result of a merge: labels ``added`` and ``known``, and ``draws`` added.
+
+    Of the added labels, ``later`` counts those that become a person's newest although the same
+    person gave another verdict later; ``namesakes`` those on units that a person of the same name
+    had labelled elsewhere, by name; ``second`` a labeller's repeated answers to a question, and
+    ``cost`` the US dollars these cost, as far as known."""
 
     added: int
     known: int
@@ -36,8 +37,8 @@ class Merged(NamedTuple):
 
 
 def merge(target: Ledger, source: Ledger) -> Merged:
-    """Add the labels and draws of ``source`` that ``target`` lacks, behind its own. To do so twice
-    adds nothing. Raises LedgerError where either is not as it was written."""
+    """Append the labels and draws of ``source`` that ``target`` lacks. Merging again adds nothing.
+    Raises LedgerError if either ledger was changed."""
     target.checked()
     source.checked()
     added, known, later, second, cost = 0, 0, 0, 0, 0.0
@@ -67,9 +68,8 @@ def merge(target: Ledger, source: Ledger) -> Merged:
 
 
 def check_names(source: Ledger, names: Mapping[str, str], left_out: Set[str]) -> None:
-    """Raise LedgerError where nobody in ``source`` has such a name, or is to be ``left_out``, or
-    somebody else has or gets the new one. Whose name is the same in another spelling is nobody
-    else."""
+    """Raise LedgerError if ``source`` has nobody of a name to be changed or ``left_out``, or if
+    another person has or gets a new name. Different spellings of a name are one person."""
     people = _people_of(source)
     for name in sorted({*names, *left_out} - people):
         there = joined(sorted(people)) or "nobody"
@@ -89,11 +89,10 @@ def _people_of(source: Ledger) -> set[str]:
 
 
 def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: Set[str]) -> int:
-    """Write what ``source`` holds into ``target``, which is empty, but for the labels of people who
-    are ``left_out``, and return how many labels those are: people in ``names`` have the other name
-    there, and, unless that is the same in another spelling, their labels no reasons, which they
-    wrote. Ids that hang on a name are made anew wherever they stand. Raises LedgerError where the
-    source is not as it was written."""
+    """Copy ``source`` into ``target``, which must be empty, with people renamed by ``names`` and
+    without the labels of people ``left_out``. Returns the number of labels copied. Reasons that
+    renamed people wrote are removed, unless the new name is only another spelling. Ids that depend
+    on a name are replaced everywhere. Raises LedgerError if the source was changed."""
     source.checked()
     if target.size():
         raise LedgerError(f"{target.name} holds labels: copy into a new ledger.")
@@ -134,7 +133,7 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: 
 
 
 def _is_told(label: Label, before: Label | None) -> bool:
-    """Whether a labeller that costs nothing, which every shard asks, said the same ``before``."""
+    """Whether a free labeller, which every shard asks, gave the same verdict ``before``."""
     return before is not None and label.labeller.is_free and label.verdict == before.verdict
 
 
@@ -145,7 +144,7 @@ def _as_it_is(label: Label, content: Mapping[str, Any]) -> NewLabel:
 
 
 def _said(ledger: Ledger, units: Set[str]) -> Mapping[tuple[str, str], Sequence[Label]]:
-    """What people said of units, by unit and person."""
+    """People's labels of units, by unit and person."""
     found: dict[tuple[str, str], list[Label]] = {}
     for one in ledger.of_units(units):
         if one.labeller.is_human:
@@ -154,7 +153,7 @@ def _said(ledger: Ledger, units: Set[str]) -> Mapping[tuple[str, str], Sequence[
 
 
 def _overtaken(label: Label, said: Mapping[tuple[str, str], Sequence[Label]]) -> bool:
-    """Whether the same person has said otherwise of the same unit later."""
+    """Whether the same person gave another verdict on the same unit later."""
     return any(
         own.created > label.created and own.verdict != label.verdict
         for own in said.get((label.unit, label.labeller.name), ())

@@ -1,4 +1,4 @@
-"""Opening the ledger's file: settings, migrations, and what SQLite's errors mean for a person."""
+"""Opening a ledger file: settings, migrations, checks, and readable messages for SQLite errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.model.wording import printable
 
 
 def _never_deleted(table: str, what: str) -> str:
-    """Triggers by which the database refuses to change or delete rows."""
+    """Triggers with which the database refuses to change or delete rows."""
     return f"""
     CREATE TRIGGER {table}_keep BEFORE UPDATE ON {table}
         BEGIN SELECT RAISE (ABORT, '{what} are never changed'); END;
@@ -27,8 +27,8 @@ def _never_deleted(table: str, what: str) -> str:
     """
 
 
-# A change of the tables is one more script, which brings those of the version before up to date;
-# never edit one that was released.
+# To change the tables, add a script that migrates those of the version before. Never edit a
+# released one.
 MIGRATIONS: Mapping[int, str] = {
     # Units come in order, and have few labels each: an index of keys alone, which are random, would
     # have every label of a large ledger change another page.
@@ -139,7 +139,7 @@ _CACHE = 256 << 10
 
 
 def connect(path: Path, kind: type[C]) -> C:
-    """The ledger at ``path``, made or migrated where needed."""
+    """Open the ledger at ``path``; make or migrate it if needed."""
     with explained(path):
         db = opened(path, kind)
         try:
@@ -159,12 +159,12 @@ def connect(path: Path, kind: type[C]) -> C:
 
 
 def opened(path: Path, kind: type[C]) -> C:
-    """A connection to the file at ``path``, for reading alone where it may not be written."""
+    """A connection to the file at ``path``, read-only if the file cannot be written."""
     check_journal(path)
     _check_log(path)
     where, is_uri = str(path), False
     if not writable(path):
-        # Without a log the file is all there is. With one SQLite must see what the log holds.
+        # Without a log the file is complete. If there is one, SQLite must read it too.
         log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
         alone = not shared.exists() and not _size(log)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
@@ -172,9 +172,9 @@ def opened(path: Path, kind: type[C]) -> C:
 
 
 def check_journal(path: Path) -> None:
-    """Raise LedgerError where what lies beside the file would have SQLite delete another: it takes
-    away what a rollback journal names at its end, wherever that is. Journals of Assay's name
-    nothing; a folder that somebody sends could hold one that does."""
+    """Raise LedgerError if a rollback journal beside the file would make SQLite delete another
+    file: it deletes whatever file the journal's end names. Journals written by Assay name none, but
+    a folder received from others could hold one that does."""
     real = path.resolve()
     journal = real.with_name(f"{real.name}-journal")
     if journal.exists() and not journal.is_file():
@@ -188,14 +188,14 @@ def check_journal(path: Path) -> None:
 
 
 def _check_log(path: Path) -> None:
-    """Raise LedgerError where the log beside the file does not go on from it. SQLite does not look,
-    and would write what a killed process left over the backup that was put in the file's place."""
+    """Raise LedgerError if the log beside the file does not continue it. SQLite does not check, and
+    would overwrite a restored backup with a log that a killed process left."""
     real = path.resolve()
     log = real.with_name(f"{real.name}-wal")
     if not _size(log):
         return
     uri = real.as_uri()
-    # A file without any table yet, or that cannot be read, has nothing that could be lost here.
+    # A file without tables, or one that cannot be read, has nothing that could be lost here.
     with (
         suppress(sqlite3.DatabaseError),
         closing(sqlite3.connect(f"{uri}?immutable=1", uri=True)) as alone,
@@ -213,19 +213,20 @@ def _check_log(path: Path) -> None:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; none where it is not there, or not any more."""
+    """The size of a file in bytes, 0 if it does not exist."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return path.stat().st_size
     return 0
 
 
 def writable(path: Path) -> bool:
-    """Whether the file may be written, with its log beside it; one that is not there may be."""
+    """Whether the file, and its log beside it, can be written, or the file does not exist yet."""
     return not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def _version_of(db: sqlite3.Connection, path: Path) -> int:
-    """The version of the ledger's tables, 0 where there are none yet."""
+    """The version of the ledger's tables, 0 if there are none yet. Raises LedgerError if this Assay
+    cannot read it."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > NEWEST:
         raise too_new(str(path), version, NEWEST)
@@ -244,8 +245,8 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     _log_ahead(db)
     # NORMAL in WAL mode: a killed process loses nothing; only a power cut can lose the last rows.
     db.execute("PRAGMA synchronous = NORMAL")
-    # Keys are random: the same index pages change again and again. Moving them from the log into
-    # the file at every 128 MB, not every 4, doubles the labels that can be written a second.
+    # Keys are random, so the same index pages change again and again. Moving them from the log to
+    # the file every 128 MB instead of every 4 doubles the labels written per second.
     db.execute(f"PRAGMA wal_autocheckpoint = {LONGEST_LOG}")
     if version == NEWEST:
         _check_programs(db, path)
@@ -262,9 +263,9 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_programs(db: sqlite3.Connection, path: Path) -> None:
-    """Raise LedgerError where the file would leave out by itself some of what is written to it: of
-    one that somebody sent, labels that were paid for would be gone without a word. What refuses
-    changes is made again where it was taken away."""
+    """Raise LedgerError if the file has triggers or conflict clauses that Assay did not make: in a
+    file received from others they could silently drop labels that were paid for. Restore the
+    triggers that refuse changes if they were removed."""
     programs = (
         "SELECT type, name, sql FROM sqlite_master WHERE type = 'trigger' OR sql LIKE '%conflict%'"
     )
@@ -281,8 +282,8 @@ def _check_programs(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
-    """Have SQLite write a log. It does not wait by itself where another process opens the file for
-    the first time as well."""
+    """Switch SQLite to a write-ahead log. SQLite does not wait by itself if another process is also
+    opening the file for the first time."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -296,9 +297,9 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 
 
 def move_log(path: Path) -> None:
-    """Move what the log of the file at ``path`` holds into the file, as far as nobody uses it. It
-    waits for the disk, some seconds where that is busy; who writes meanwhile does not."""
-    uri = f"{path.absolute().as_uri()}?mode=rw"  # one that is gone is not made again
+    """Move the content of the log at ``path`` into the file, as far as nobody is using it. This may
+    wait some seconds for a busy disk, but does not make other writers wait."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"  # do not create a file that is gone
     with explained(path), closing(sqlite3.connect(uri, uri=True)) as db:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
@@ -307,7 +308,7 @@ def move_log(path: Path) -> None:
 def transaction(
     db: sqlite3.Connection, path: Path, begin: str = "BEGIN IMMEDIATE"
 ) -> Iterator[None]:
-    """All of what is written within, or nothing. Raises LedgerError as :func:`explained` does."""
+    """A transaction. Raises LedgerError as :func:`explained` does."""
     with explained(path):
         db.execute(begin)
         try:
@@ -319,8 +320,8 @@ def transaction(
 
 
 def roll_back(db: sqlite3.Connection) -> None:
-    """Take back the transaction under way, if there still is one: what breaks on a full disk,
-    SQLite takes back by itself."""
+    """Roll back the current transaction, if there still is one: on a full disk, SQLite has already
+    rolled back."""
     if db.in_transaction:
         db.execute("ROLLBACK")
 
@@ -336,13 +337,13 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether SQLite says that a file was damaged, and not that it could not be read or written."""
+    """Whether an SQLite error means damage to the file, and not a failed read or write."""
     return any(sign in str(error) for sign in _DAMAGED)
 
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into what a person can do."""
+    """Turn SQLite errors into a LedgerError that says what a person can do."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

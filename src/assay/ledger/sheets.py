@@ -1,5 +1,4 @@
-"""Labels by people from a spreadsheet: a table with a row for each unit, in which verdicts are
-filled in."""
+"""People's labels from a sheet: a table with a row for each unit, where they fill in verdicts."""
 
 from __future__ import annotations
 
@@ -17,18 +16,18 @@ from assay.tasks.base import unit_hash
 from assay.tasks.registry import REGISTRY
 
 VERDICT = "verdict."
-"""What the names of columns begin with that hold a verdict, before the name of its field."""
+"""Prefix of the columns that hold a field of the verdict."""
 UNIT = "unit."
-"""The same of columns that show a field of the unit."""
+"""Prefix of the columns that show a field of the unit."""
 
 _UNITS = ("uid", "unit_hash")
 _READ = (*_UNITS, "task", "labeller", "reason")
 
 
 def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a sheet with their lines, as an export of labels has them. A row whose verdict is
-    empty is still to be labelled, and left out; so are columns of places, which are there for
-    people, as those of texts are, but see :func:`shown_unit`."""
+    """The rows of a sheet with their line numbers, in the form of exported labels. Rows with an
+    empty verdict are still to be labelled, and are left out. So are columns that only inform
+    people; the unit's text is kept for :func:`shown_unit`."""
     cells = read_cells(source.lines, faults, texts=True)
     said = [] if cells is None else [name for name in cells.names if name.startswith(VERDICT)]
     shown = [] if cells is None else [name for name in cells.names if name.startswith(UNIT)]
@@ -66,8 +65,8 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
 
 
 def shown_unit(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The content that a row of a sheet shows, where it is that of its ``unit_hash`` to the letter:
-    a text that a spreadsheet changed on its way is none."""
+    """The unit's content that a row of a sheet shows, or None if it does not match ``unit_hash``,
+    for example because a spreadsheet program changed the text."""
     task = REGISTRY.get(str(row.get("task")))
     if task is None:
         return None
@@ -84,7 +83,7 @@ def shown_unit(row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _value(cell: str) -> Any:
-    """What a cell says: lists are written as JSON, all else as it is."""
+    """A cell's value: lists and objects are JSON, everything else is plain text."""
     return _json(cell) if cell[0] in "[{" else cell
 
 
