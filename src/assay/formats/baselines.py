@@ -1,7 +1,7 @@
-"""Baselines of ``assay gate``: what a run scored, question by question, without any text of it.
+"""Baselines of ``assay gate``: the scores of a run by question, without any of its text.
 
-A file that can be committed: JSON, sorted by question id, a question a line, numbers at full
-precision. Texts stand there as SHA-256.
+The file is made to be committed: JSON, sorted by question id, one question per line, numbers at
+full precision, texts as SHA-256.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class _Record(BaseModel):
 
 
 class GatedQuestion(_Record):
-    """A question as the run had it. ``scores`` are [floor, ceiling] by measure, ``by_machine``
-    those of the machine's labels alone if they are others; ``session`` names the conversation that
-    it is a turn of. What the protocol does not tell is empty."""
+    """A question and what the run scored. ``scores`` are [floor, ceiling] by measure;
+    ``by_machine`` those from the machine's labels alone, if they differ; ``session`` is the
+    conversation that the question is a turn of. What the protocol does not know is empty."""
 
     id: str
     question: str = ""
@@ -40,24 +40,24 @@ class GatedQuestion(_Record):
 
     @property
     def of_machine(self) -> GatedQuestion:
-        """The question as the machine's labels alone have it."""
+        """The question with the scores from the machine's labels alone."""
         scores = self.scores if self.by_machine is None else self.by_machine
         return self.model_copy(update={"scores": scores})
 
     @property
     def asked(self) -> tuple[str, str, bool]:
-        """What makes it the same question."""
+        """Everything that has to be equal for two questions to be the same."""
         return self.question, self.references, self.answerable
 
     @property
     def handed_in(self) -> tuple[str, str]:
-        """What the run made of it."""
+        """The answer and the passages of the run."""
         return self.answer, self.passages
 
 
 class GatedTask(_Record):
-    """How a task was asked: the labeller with the digest of its parameters, and of the prompt.
-    ``models`` are those that the labels are by, as the servers named them."""
+    """How a task was labelled: the labeller, with digests of its parameters and of the prompt.
+    ``models`` are those that gave the labels, as the servers named them."""
 
     version: str
     labeller: str
@@ -67,8 +67,8 @@ class GatedTask(_Record):
 
 
 class GatedMeasure(_Record):
-    """A score of the whole run: None where it is undefined, ``value`` also where it hangs on labels
-    that are missing."""
+    """A score of the whole run: None if it is undefined; ``value`` is also None if it depends on
+    missing labels."""
 
     value: Finite | None
     floor: Finite | None
@@ -77,9 +77,9 @@ class GatedMeasure(_Record):
 
 
 class Baseline(_Record):
-    """What ``assay gate --save`` writes; ``stands_on`` is whose labels its scores rest on,
-    ``people`` which share by task is people's, ``machine`` whether its labels alone are known to
-    give what they do."""
+    """The file that ``assay gate --save`` writes. ``stands_on`` says whose labels the scores are
+    based on, ``people`` the share of people's labels by task, and ``machine`` whether the scores
+    from the machine's labels alone are known."""
 
     assay_gate: Literal[1] = 1
     assay: str
@@ -107,7 +107,7 @@ class Baseline(_Record):
 
     @property
     def by_id(self) -> Mapping[str, GatedQuestion]:
-        """The questions by their ids."""
+        """The questions by id."""
         return {one.id: one for one in self.questions}
 
 
@@ -127,10 +127,10 @@ def read_baseline(source: SourceText, faults: FaultList) -> Baseline | None:
 
 
 def baseline_bytes(found: Baseline) -> bytes:
-    """A baseline as a file."""
+    """The contents of a baseline file."""
     document = found.model_dump(mode="json", exclude={"questions"})
     document["settings"] = dict(sorted(document["settings"].items()))
-    # Without its last line break and brace: the questions follow, one a line.
+    # Without the last line break and brace: the questions follow, one per line.
     head = orjson.dumps(document, option=orjson.OPT_INDENT_2)[:-2]
     questions = sorted(found.questions, key=lambda one: one.id)
     lines = [b"    " + orjson.dumps(one.model_dump(mode="json")) for one in questions]

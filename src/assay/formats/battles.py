@@ -1,12 +1,13 @@
-"""Judgments of battles, as tools write them: JSON Lines, or a table with a header.
+"""Judgments of battles in the formats of several tools: JSON Lines, or a table with a header.
 
 * RAGDoll: ``{task_id, qid, pair, assistant_a_run_id, assistant_b_run_id, judge_verdict,
   preferred_run_id, status, provider, model}``
 * arena-rank: ``{model_a, model_b, winner}``, winner ``model_a``, ``model_b``, ``tie`` or
   ``both_bad``, perhaps with a topic
-* CrowdRAG-25: ``{query_id, response_a, response_b}`` with votes and gold labels a dimension
+* CrowdRAG-25: ``{query_id, response_a, response_b}`` with votes and gold labels by dimension
   (ratings), labels by a model (llm_ratings, and raw ``ratings {Q1_rating}``), or one worker's votes
-* plainly: ``{topic, run_a, run_b, verdict}``, verdict ``A``, ``B``, ``Tie`` or ``Tie (Both Bad)``
+* Assay's own: ``{topic, run_a, run_b, verdict}``, verdict ``A``, ``B``, ``Tie`` or
+  ``Tie (Both Bad)``
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ DIMENSIONS = (
     "consistency_internal",
     "quality_overall",
 )
-"""Of CrowdRAG-25, in the order of its questions Q1 to Q7."""
+"""The dimensions of CrowdRAG-25, in the order of its questions Q1 to Q7."""
 
 BATTLE_KEYS = frozenset({"judge_verdict", "run_a", "model_a", "system_a", "response_a"})
-"""One of these is in every judgment of a battle."""
+"""Keys of which every judgment of a battle has at least one."""
 
 _TOPIC_KEYS = ("qid", "topic_id", "query_id", "topic", "narrative_id", "question_id")
 _SIDES = (("run_a", "run_b"), ("model_a", "model_b"), ("system_a", "system_b"))
@@ -51,18 +52,17 @@ _WORDS = {
     "tie (bothbad)": BattleVerdict.BOTH_BAD,
 }
 _RAW_NAMES = {"correctness_topical": "validity"}
-"""What a raw file of votes calls a dimension."""
+"""The names of dimensions in raw files of votes, if different."""
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """What to take from files of CrowdRAG-25.
+    """Options for reading files of CrowdRAG-25.
 
     ``dimension``: one of :data:`DIMENSIONS`. ``votes``: whether each worker's vote is a battle;
-    else the gold label is one. ``most_spam``: votes whose worker is spamming with a greater
-    probability are left out. ``inference``: the labels by a model that were asked for ``combined``
-    or ``individual``. ``runs``: the run of every response; a response that is not in it is its own
-    run.
+    otherwise the gold label is one. ``most_spam``: votes with a greater spam probability are left
+    out. ``inference``: whether to read the model labels that were asked for ``combined`` or
+    ``individual``. ``runs``: the run of each response; one that is not listed is its own run.
     """
 
     dimension: str = "quality_overall"
@@ -87,7 +87,7 @@ def read_battles(
 
 
 def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Objects of JSON Lines, or rows of a table as such."""
+    """The objects of JSON Lines, or the rows of a table as objects, with line numbers."""
     if first_character(source) in ("{", "["):
         yield from read_objects(source, faults, lists=True)
         return
@@ -99,7 +99,7 @@ def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mappi
 
 
 class _BattleReader:
-    """Read judgments of one file, and counts what it leaves out."""
+    """Reader of the judgments in one file, which counts those it leaves out."""
 
     def __init__(self, faults: FaultList, crowd: Crowd) -> None:
         self.faults, self.crowd = faults, crowd
@@ -136,7 +136,7 @@ class _BattleReader:
         judge: str,
         rationale: Rationale = NO_RATIONALE,
     ) -> bool:
-        """Keep a battle; False, with a fault, where it is none."""
+        """Add a battle; False, with a fault, if it is not valid."""
         a, b = ((side or "").strip() for side in sides)
         said = "" if word is None else str(word).strip().casefold()
         verdict = _WORDS.get(said)
@@ -219,7 +219,7 @@ class _BattleReader:
             self._add(at, sides, word, judge, beside)
 
     def _crowd_labels(self, at: Spot, record: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
-        """What is said of the dimension, and by whom."""
+        """The verdicts on the dimension, each with the name of the judge."""
         name, crowd = self.crowd.dimension, self.crowd
         question = f"Q{DIMENSIONS.index(name) + 1}_rating"
         ratings, votes = record.get("ratings"), record.get(f"{name}_vote")
@@ -255,7 +255,7 @@ class _BattleReader:
     def _first(
         self, number: int, record: Mapping[str, Any], word: object, judge: str
     ) -> Iterator[tuple[object, str]]:
-        """A model's label, but for a pair that it judged before in this order."""
+        """A model's label, unless it has already judged the pair in this order."""
         a, b = (str(record.get(name)) for name in ("response_a", "response_b"))
         key = Battle(one_id(record, "query_id"), a, b, None)
         if self._judged.setdefault(key, number) == number:
@@ -266,9 +266,8 @@ class _BattleReader:
 
 @reads_file
 def read_battle_responses(source: SourceText, faults: FaultList) -> Mapping[str, str]:
-    """Read which run each response of CrowdRAG-25 is by: its ``run``, or ``kind-style``, as
-    ``human-essay``. Without ``kind``, one with a ``worker`` is a person's and any other a
-    model's."""
+    """Read the run of each response of CrowdRAG-25: its ``run``, or ``kind-style`` such as
+    ``human-essay``. Without ``kind``, a response with a ``worker`` is human, any other ``llm``."""
     found: dict[str, str] = {}
     for number, record in _records(source, faults):
         response = one_text(record, "response")
@@ -285,7 +284,7 @@ def read_battle_responses(source: SourceText, faults: FaultList) -> Mapping[str,
 
 
 def write_battles(battles: Iterable[Battle]) -> bytes:
-    """Judgments as RAGDoll has them."""
+    """Judgments in the format of RAGDoll."""
 
     def record(one: Battle) -> dict[str, Any]:
         return {

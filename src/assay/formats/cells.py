@@ -1,4 +1,4 @@
-"""What all tables with a header have in common: separators, quotes, rows that do not fit."""
+"""Tables with a header: separators, quoting, rows of the wrong width."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative
 RUN = ("run", "run_id", "runid")
 
 _LONG = 1 << 17  # characters of a cell
-_LONGEST = (1 << 31) - 1  # as much as csv can be told on any system
-LARGEST = 1e100  # as in the statistics, whose squares and sums would overflow
+_LONGEST = (1 << 31) - 1  # the highest limit that csv accepts on every system
+LARGEST = 1e100  # beyond it, squares and sums in the statistics would overflow
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A table as it stands in a file.
+    """The cells of a table.
 
-    ``line``: the number of the header's line. ``header``: the columns' names as written, without
-    white space around them. ``rows``: every row with its line number; all are as wide as the
-    header.
+    ``line``: the line number of the header. ``header``: the column names as written, stripped.
+    ``rows``: the rows with their line numbers, all as wide as the header.
     """
 
     line: int
@@ -37,33 +36,33 @@ class Cells:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns' names without regard to case, spaces as underscores (``run_id``)."""
+        """The column names in lower case, with spaces as underscores (``run_id``)."""
         return tuple("_".join(name.casefold().split()) for name in self.header)
 
     def records(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Every row by the columns' names, with its line number."""
+        """The rows as dictionaries by column name, with their line numbers."""
         names = self.names
         return ((line, dict(zip(names, row, strict=True))) for line, row in self.rows)
 
     def places(self, among: Sequence[str]) -> list[int]:
-        """The columns whose name is one of ``among``."""
+        """The indices of the columns whose name is one of ``among``."""
         return [place for place, name in enumerate(self.names) if name in among]
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is called as tables are."""
+    """Whether a file has the name of a table: .csv or .tsv, perhaps compressed."""
     return path.name.lower().removesuffix(".gz").removesuffix(".bz2").endswith((".csv", ".tsv"))
 
 
 def read_cells(
     lines: Sequence[str], faults: FaultList, *, tabs: bool = True, texts: bool = False
 ) -> Cells | None:
-    """Split the lines of a CSV or TSV file into cells; None if there is no line with text.
+    """Split the lines of a CSV or TSV file into cells; None if no row could be read.
 
-    The header decides what separates: commas, tabs (with a warning where not ``tabs``) or, with a
-    warning, semicolons. Rows that are not as wide as the header are reported and left out. Tables
-    of ``texts``, made in spreadsheets, may have either, and cells of any length; elsewhere a long
-    one is what two stray quotes make of lines.
+    The header decides the separator: commas, tabs (with a warning unless ``tabs``) or, with a
+    warning, semicolons. Rows of another width than the header are reported and left out. Tables of
+    ``texts``, which come from spreadsheets, may have any of the three, and cells of any length; in
+    other tables a very long cell is a fault, most likely lines between two stray quotes.
     """
     header = next((line for line in lines if line.strip()), "")
     mark = separator(header)
@@ -72,7 +71,7 @@ def read_cells(
         why = f"The columns are separated by {odd[mark]}."
         faults.warning(1, why, "It was read all the same, but write commas.")
     text = "\n".join(lines)
-    csv.field_size_limit(_LONGEST if texts else _LONG)  # of the whole process
+    csv.field_size_limit(_LONGEST if texts else _LONG)  # a setting of the whole process
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     found: list[tuple[int, tuple[str, ...]]] = []
     line = 0
@@ -109,8 +108,8 @@ def read_cells(
 def read_columns(
     lines: Sequence[str], names: Sequence[str], faults: FaultList, *, tabs: bool = True
 ) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a table by the columns' names, with their lines; none where one of ``names`` is
-    missing. That is a fault, and so is one that stands there twice."""
+    """The rows of a table as dictionaries by column name, with their line numbers. It is a fault if
+    one of ``names`` is missing, which gives no rows, or occurs twice."""
     cells = read_cells(lines, faults, tabs=tabs)
     begin = f"Begin the file with the line {','.join(names)}."
     if cells is None:
@@ -131,7 +130,8 @@ def read_columns(
 def one_column(
     cells: Cells, among: Sequence[str], what: str, faults: FaultList, cure: str
 ) -> int | None:
-    """The one column whose name is among some; a fault and None where there is none or several."""
+    """The index of the only column named as one of ``among``; None, with a fault, if there is not
+    exactly one. Messages call it ``what``."""
     places = cells.places(among)
     if not places:
         faults.error(
@@ -150,7 +150,7 @@ def one_column(
 
 
 def finite_number(text: str) -> float | None:
-    """The number that a cell holds; None if it holds none that can be counted with."""
+    """The number in a cell; None if it is not one, or is beyond ±``LARGEST``."""
     if not text.isascii() or "_" in text:
         return None
     try:
@@ -161,7 +161,7 @@ def finite_number(text: str) -> float | None:
 
 
 def number_fault(text: str) -> str:
-    """What is wrong with a cell that :func:`finite_number` takes for none."""
+    """What is wrong with a cell for which :func:`finite_number` returns None."""
     if "," in text and finite_number(text.replace(",", ".", 1)) is not None:
         return "has a decimal comma instead of a point"
     try:
@@ -174,5 +174,5 @@ def number_fault(text: str) -> str:
 
 
 def separator(header: str) -> str:
-    """What separates the cells of a header: the first of comma, tab and semicolon that it has."""
+    """The separator of a header's cells: the first of comma, tab and semicolon that it contains."""
     return next((mark for mark in (",", "\t", ";") if mark in header), ",")

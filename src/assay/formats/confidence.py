@@ -1,7 +1,7 @@
 """Stated confidences with correctness: CSV with the columns run, topic, confidence, correct.
 
-Confidences are percentages (0–100), as in R2C2 runs; a file that holds only values from 0 to 1,
-one of them fractional, is taken as probabilities, with a warning.
+Confidences are percentages (0–100), as in R2C2 runs; a file with only values from 0 to 1, at least
+one of them fractional, is read as probabilities, with a warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ENOUGH_FOR_TENTHS = 20
 class ConfidenceRow:
     """One answer: its stated probability of being correct (0–1) and whether it was.
 
-    None stands for an empty cell: such a row is counted as missing and not scored.
+    None is an empty cell: such a row is counted as missing, not scored.
     """
 
     run: str
@@ -38,24 +38,24 @@ class ConfidenceRow:
 
     @property
     def scored(self) -> bool:
-        """True if both confidence and correctness are known."""
+        """Whether both confidence and correctness are known."""
         return self.probability is not None and self.correct is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceTable:
-    """All rows in file order. ``percent`` is False where the file held probabilities."""
+    """All rows in file order. ``percent`` is False if the file held probabilities."""
 
     rows: tuple[ConfidenceRow, ...] = field(repr=False)
     percent: bool = True
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """The runs' names in file order."""
+        """The names of the runs, in file order."""
         return tuple(dict.fromkeys(row.run for row in self.rows))
 
     def of(self, run: str) -> tuple[ConfidenceRow, ...]:
-        """The rows of one run, the missing ones included."""
+        """The rows of one run, including those with an empty cell."""
         return tuple(row for row in self.rows if row.run == run)
 
 
@@ -98,7 +98,7 @@ def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | 
 
 
 def _percent(values: Sequence[float], faults: FaultList) -> bool:
-    """Whether the confidences are percentages; what was assumed goes into the faults."""
+    """Whether the confidences are percentages; an assumption is reported as a warning."""
     top = max(values, default=100.0)
     if top <= 1 and not all(value.is_integer() for value in values):
         faults.warning(

@@ -1,4 +1,4 @@
-"""Matrices of topics × runs that hold stated confidences and whether the answers are correct."""
+"""Matrices of topics × runs with the stated confidence and correctness of answers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from assay.model.wording import joined, printable, quoted
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceMatrix:
-    """Stated confidence and correctness of topics × runs, none missing.
+    """Stated confidence and correctness of topics × runs, with no missing values.
 
-    ``name``: the measure of confidence that they are for, or the end of it (``HMR:floor``) that
-    what was missing is at. ``topics``: the topics, one a row. ``runs``: the runs, one a column.
-    ``confidences``: the rows of confidences, 0 to 1. ``correct``: the rows of correctness, 1 or 0.
-    ``left_out``: topics that some run lacks one of the two for; they are in no row.
-    ``runs_left_out``: runs without both on any topic; they are in no column.
+    ``name``: the confidence measure that they were read for, with ``:floor`` or ``:ceiling`` if
+    missing values were filled in for that end. ``topics``: the topics, one per row. ``runs``: the
+    runs, one per column. ``confidences``: the rows of confidences, 0 to 1. ``correct``: the rows of
+    correctness, 1 or 0. ``left_out``: topics without a row, as some run lacks a value.
+    ``runs_left_out``: runs without a column, as they have no topic with both values.
     """
 
     name: str
@@ -39,27 +39,27 @@ class ConfidenceMatrix:
 
 
 class Confident(NamedTuple):
-    """An answer: a confidence and a correctness; None is unknown, or not given."""
+    """The confidence and correctness of an answer; None if unknown or not given."""
 
     p: float | None
     c: float | None
 
     @property
     def left_out(self) -> bool:
-        """No answer, or as good as none: nobody could say that it is right."""
+        """Whether the question counts as left out: no confidence, and not known to be correct."""
         return self.p is None and self.c != 1
 
 
 End = Callable[[Sequence[float], Sequence[float], int], Iterable[tuple[float, float]]]
-"""What is missing as one end of a measure has it: from stated confidences, correctness (NaN where
-unknown) and the number of questions left out to both of every question, those left out last."""
+"""Fills in missing values for a measure's floor or ceiling: from stated confidences, correctness
+(NaN if unknown) and the number of questions left out, to both of every question, those last."""
 
 _NO_ANSWER = Confident(None, 0.0)
 _Answers = dict[str, dict[str, Confident]]
 """run → topic → answer; every run has all topics."""
 
 _CONFIDENCE = ("Confidence", "Accuracy")
-"""The measures of single topics that hold confidence and correctness, as per_topic.csv has them."""
+"""The measures of per_topic.csv that hold confidence and correctness."""
 
 
 def read_confidences(
@@ -68,10 +68,10 @@ def read_confidences(
     """Read confidence and correctness of topics × runs.
 
     ``given``: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
-    measures Confidence and Accuracy. ``measure``: the measure of confidence that they are read for.
-    ``end``: ``floor`` or ``ceiling``, and how what is missing of a run turned out there. With None
-    a topic on which something is not known leaves all runs, and a question left out counts as wrong
-    with confidence 1. Raises FormatError if the file cannot be read at all.
+    measures Confidence and Accuracy. ``measure``: the confidence measure that they are read for.
+    ``end``: ``floor`` or ``ceiling``, and the function that fills in a run's missing values for it.
+    With None, topics with an unknown value are left out for all runs, and a question left out by a
+    run counts as wrong with confidence 1. Raises FormatError if the file cannot be read at all.
     """
     source = text_of(given)
     cells, faults = read_score_cells(source)
@@ -118,7 +118,7 @@ def read_confidences(
 
 
 def _of_scores(cells: Cells, faults: FaultList) -> _Answers:
-    """The answers of a table of scores. What it lacks is told in terms of the measure, later."""
+    """The answers of a table of scores. What is missing is reported later, naming the measure."""
     tables: list[ScoreTable | None] = []
     for name in _CONFIDENCE:
         found = FaultList(faults.file)
@@ -151,7 +151,7 @@ def _of_scores(cells: Cells, faults: FaultList) -> _Answers:
 
 
 def _report(answers: _Answers, measure: str, faults: FaultList) -> tuple[str, str] | None:
-    """Say what the answers lack, and return which of them are uncertain, with the cure."""
+    """Report what is missing; return which answers are uncertain, and the cure."""
     silent = {run: sum(one.left_out for one in every.values()) for run, every in answers.items()}
     if any(silent.values()):
         counts = (f"{run} ({count})" for run, count in silent.items() if count)
@@ -188,9 +188,10 @@ def _plain(answers: Mapping[str, Confident]) -> dict[str, tuple[float, float] | 
 def at_end(
     answers: Mapping[str, Confident], end: str, complete: End
 ) -> Mapping[str, tuple[float, float]]:
-    """A run's answers where the measure is at one of its ends, or nearest to it that is known."""
+    """A run's answers with missing values filled in so that the measure is at ``end``, or as near
+    to it as is known."""
     stated = {topic: one for topic, one in answers.items() if not one.left_out}
-    sure = 1.0 if end == "ceiling" else 0.0  # of what is right, but nobody knows how sure it was
+    sure = 1.0 if end == "ceiling" else 0.0  # of correct answers without a confidence
     p = [sure if one.p is None else one.p for one in stated.values()]
     c = [np.nan if one.c is None else one.c for one in stated.values()]
     absent = [topic for topic in answers if topic not in stated]

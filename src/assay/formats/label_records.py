@@ -1,5 +1,5 @@
-"""JSON records as labels of units, to be compared with others: support labels, assignments,
-importances, battles, and the labels that Assay exports."""
+"""Labels from JSON records, for comparison with other labels: support, assignments, importances,
+battles, and the labels that Assay exports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.model.trec_rag import Assigned, AssignedNugget, Importance
 from assay.model.wording import joined, quoted
 
 Unit = tuple[str, str, str]
-"""What is labelled: topic, run and document; no run or no document is the empty string."""
+"""What is labelled: topic, run and document; run or document may be empty."""
 
 _ASSIGNED = {Assigned.SUPPORT: 2.0, Assigned.PARTIAL: 1.0, Assigned.NONE: 0.0, None: None}
 _SUPPORT_NAMES = {2.0: "full", 1.0: "partial", 0.0: "none"}
@@ -40,22 +40,22 @@ _SCALES = (
     ("B", "Tie", "A"),
     ("RIGHT", "LEFT"),
 )
-"""Words of verdicts that are scales, the least first."""
+"""Known scales of verdicts in words, lowest first."""
 
 PAIR_LABELS = ("no", "partly", "yes")
-"""What ``assay label`` says of pairs."""
+"""The labels that ``assay label`` gives to pairs."""
 
 _OF_NO_RUN = re.compile(
     r"(exam\.\w+|\w+\.(nuggets|importance|mapping|preference)) .*"
     r"|\w+\.relevance\w* (?!.* (passage|claim) \d+$).*"
 )
-"""What asks about documents, queries and nuggets, as task and place: the place begins with the
-topic. The passages of an answer (``RUN TOPIC passage 2``) are its run's."""
+"""Labels of documents, queries and nuggets, as ``TASK PLACE``: these places begin with the topic.
+Passages of an answer (``RUN TOPIC passage 2``) belong to its run."""
 
 
 class LabelNote(NamedTuple):
-    """What is known of a label beside it: what it is about, its reason, whether it is an edit, and
-    which label of a ledger it is."""
+    """What is known about a label: the text it is about, its reason, whether it is an edit, and its
+    uid in a ledger."""
 
     text: str = ""
     rationale: Rationale = NO_RATIONALE
@@ -66,10 +66,9 @@ class LabelNote(NamedTuple):
 class LabelTable:
     """The labels of one file, by topic, run and document in file order.
 
-    ``labels``: the label of every unit; None if there is none. ``qrels``: whether the file is
-    qrels, where −1 says that the document was not judged. ``runs``: whether units are of runs.
-    ``notes``: what is known beside labels. ``names``: what labels are called; others are known by
-    their number.
+    ``labels``: the label of each unit, or None. ``qrels``: whether the file is qrels, where −1
+    means that the document was not judged. ``runs``: whether units belong to runs. ``notes``: what
+    else is known about labels. ``names``: the words for labels; others are known by number.
     """
 
     labels: dict[Unit, float | None] = field(default_factory=dict, repr=False)
@@ -79,7 +78,7 @@ class LabelTable:
     names: Mapping[float, str] = field(default_factory=dict)
 
     def add(self, unit: Unit, value: float | None, note: LabelNote) -> None:
-        """Keep a label; the same unit again has its number in its name."""
+        """Add a label; a repeated unit is told apart by a number after its name."""
         topic, run, what = unit
         place, key = 1, unit
         while key in self.labels:
@@ -96,15 +95,15 @@ def labels_of_records(
     """The labels of a file of JSON records.
 
     Support and assignments are 2 full, 1 partial, 0 none; importance is 1 vital, 0 okay. A battle
-    is 1 where the run whose name sorts first won, ½ for a tie, 0 where the other did, whichever was
-    shown first: where both orders were judged, they are one battle, a tie where they disagree.
+    is 1 if the run whose name sorts first won, 0 if the other did, ½ for a tie, whichever was shown
+    first. If both orders were judged, they are one battle, a tie if the two verdicts disagree.
 
-    A citation is known by its document and its sentence's place in the answer, a nugget by its
-    text, a battle by its two runs.
+    A citation is known by its document and the position of its sentence, a nugget by its text, a
+    battle by its two runs.
 
-    ``source``: the file. ``first``: its first record. ``label``: ``importance`` of files of
-    assignments; which task's labels of an export, by the end of its name. Returns None where the
-    record is nothing of this.
+    ``source``: the file. ``first``: its first record. ``label``: ``importance`` to read that from
+    assignments; for an export, the task, or the end of its name. Returns None if the record is
+    none of these.
     """
     if "unit_hash" in first:
         return _exported(source, label)
@@ -125,14 +124,14 @@ def labels_of_records(
 
 
 def is_pairs(names: Container[str]) -> bool:
-    """Whether records with these names, or columns, are what ``assay label`` writes."""
+    """Whether records with these keys, or columns, were written by ``assay label``."""
     return all(name in names for name in ("id", "task", "label", "warning"))
 
 
 def labels_of_pairs(
     records: Iterable[tuple[int, Mapping[str, Any]]], faults: FaultList
 ) -> LabelTable | None:
-    """The labels that ``assay label`` gave, each pair known by its id."""
+    """The labels that ``assay label`` gave, by the id of the pair."""
     words: dict[Unit, str | None] = {}
     notes: dict[Unit, LabelNote] = {}
     for number, record in records:
@@ -150,7 +149,7 @@ def labels_of_pairs(
 def labels_of_words(
     words: Mapping[Unit, str | None], notes: Mapping[Unit, LabelNote] | None = None
 ) -> LabelTable:
-    """Labels that are words: of a known scale, or each a label of its own."""
+    """A table of labels that are words, of a known scale or numbered in alphabetical order."""
     values = _values([word for word in words.values() if word is not None])
     numbers = {unit: None if word is None else values[word] for unit, word in words.items()}
     names = {value: word for word, value in values.items() if word != str(value)}
@@ -182,11 +181,11 @@ def _assigned(source: SourceText) -> Parsed[LabelTable]:
 
 
 def _importances(source: SourceText) -> Parsed[LabelTable]:
-    """Of nuggets alone; those that stand with several answers are labelled once."""
+    """The importance of nuggets; a nugget that is repeated with several answers counts once."""
     parsed = read_nuggets(source)
     assigned: tuple[Any, ...] = ()
     faults = parsed.faults
-    if any("already" in fault.why for fault in parsed.errors):  # a list an answer, not a topic
+    if any("already" in fault.why for fault in parsed.errors):  # one list per answer, not per topic
         read = read_assignments(source)
         assigned, faults = read.value or (), read.faults
     found = LabelTable(names=_IMPORTANCE_NAMES)
@@ -219,14 +218,14 @@ def _battles(source: SourceText) -> Parsed[LabelTable]:
         low, high = sorted((one.a, one.b))
         unit = (one.topic or str(one.line), "", f"{low} against {high}")
         if one.verdict is None and unit in found.labels:
-            continue  # the other order was judged
+            continue  # the other order has a verdict
         found.add(unit, one.outcome_for(low), LabelNote(rationale=one.rationale))
     return Parsed(found, read.faults)
 
 
 def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
-    """The labels that Assay exports, of one task: each where it is used, by its run and topic. What
-    a ledger holds has to be one labeller's, whose newest count; all of ``out/labels.jsonl`` do."""
+    """The exported labels of one task, for every place where a label is used. Those from a ledger
+    must be by one labeller, whose newest label counts; all of ``out/labels.jsonl`` count."""
     faults = FaultList(source.file, source.faults)
     every = [(str(record.get("task")), record) for _, record in read_objects(source, faults)]
     wanted = [one for one in every if label in (None, one[0], one[0].rpartition(".")[2])]
@@ -246,7 +245,7 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
         )
         faults.error(0, why, cure)
         return Parsed(None, faults.done())
-    # The newest first, but a failed one never before one that can be used.
+    # Newest first, but failed ones after those with a verdict.
     of_ledger.sort(key=lambda one: one.get("verdict") is not None)
     records = [*reversed(of_ledger), *(record for _, record in wanted if not record.get("places"))]
     words = [one for record in records for one in _words(record)]
@@ -256,7 +255,7 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
         return Parsed(None, faults.done())
     counted: dict[Unit, tuple[str | None, LabelNote]] = {}
     for unit, word, note in words:
-        counted.setdefault(unit, (word, note))  # a label that is used twice at a place counts once
+        counted.setdefault(unit, (word, note))  # the first label of a unit counts
     runs = any(run for _, run, _ in counted)
     notes = {unit: note for unit, (_, note) in counted.items() if note != LabelNote()}
     found = labels_of_words({unit: word for unit, (word, _) in counted.items()}, notes)
@@ -264,7 +263,7 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
 
 
 def _words(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelNote]]:
-    """Of an exported label, at each place: its choice, or each of a list's."""
+    """The choice in an exported label, or each one of a list of choices, for every place of use."""
     verdict, about = record.get("verdict"), record.get("unit")
     unit = about if isinstance(about, dict) else {}
     choices = verdict if isinstance(verdict, dict) else {}
@@ -283,7 +282,7 @@ def _words(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelN
 
 
 def _places(record: Mapping[str, Any]) -> Iterator[Unit]:
-    """Where an exported label is used: topic, run if it is of one, and the rest."""
+    """Where an exported label is used: topic, run (or empty) and the rest of the place."""
     for place in record.get("places") or ():
         if isinstance(place, dict):
             topic, run, where = (str(place.get(name, "")) for name in ("topic", "run", "position"))
@@ -302,13 +301,13 @@ def _labeller(record: Mapping[str, Any]) -> str:
 
 
 def _about(unit: Mapping[str, Any]) -> str:
-    """What a unit is about, in a line."""
+    """The first two texts of a unit, as its description."""
     texts = [value for value in unit.values() if isinstance(value, str) and value]
     return " — ".join(texts[:2])
 
 
 def _is_edit(record: Mapping[str, Any]) -> bool | None:
-    """Whether a person's label began as another's; None if a machine gave it."""
+    """Whether a person's label was made by editing another one; None for a machine's label."""
     detail, who = record.get("detail"), record.get("labeller")
     note = detail.get(WORKBENCH) if isinstance(detail, dict) else None
     mode = note.get("mode") if isinstance(note, dict) else None
@@ -319,7 +318,7 @@ def _is_edit(record: Mapping[str, Any]) -> bool | None:
 
 
 def _values(words: list[str]) -> dict[str, float]:
-    """A number for each word: itself, its place on a known scale, or else in the alphabet."""
+    """A number for each word: itself, its position on a known scale, or its alphabetical rank."""
     every = set(words)
     if all(re.fullmatch(r"-?\d+(\.\d+)?", word) for word in every):
         return {word: float(word) for word in every}

@@ -1,6 +1,6 @@
 """Labels by topic and document: qrels, or CSV with the columns topic, doc, label, perhaps run.
 
-Only the table with a header is read here; qrels are those of :mod:`assay.formats.trec`.
+Only tables with a header are parsed here; qrels are read by :mod:`assay.formats.trec`.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _UNJUDGED = -1.0
 
 def read_labels(given: Given, label: str | None = None) -> Parsed[LabelTable]:
     """Read qrels, CSV or TSV with the columns topic, doc (or docid, item, unit) and label, perhaps
-    reason and annotation, or records (:func:`assay.formats.label_records.labels_of_records`, of
-    which ``label`` says what they are to be read for).
+    reason and annotation, or JSON records (see
+    :func:`assay.formats.label_records.labels_of_records`, also for ``label``).
 
-    A column of runs makes units of different runs different, and may take the place of doc: one
-    label a run and topic. Columns may be in any order, others are ignored. A file is taken for a
-    table where its first line looks like one: it names a topic and a label column, or has commas
-    where qrels have spaces. A relevance judgment run of TREC RAG (topic, Q0, document, label 0 to
-    4, confidence, run) is read too, with a warning, as a ranked run has as many columns. Raises
+    A run column tells units of different runs apart, and may replace doc: one label per run and
+    topic. Columns may be in any order, others are ignored. A file is read as a table if its first
+    line looks like a header: it names a topic and a label column, or has commas where qrels have
+    spaces. A relevance judgment run of TREC RAG (topic, Q0, document, label 0 to 4, confidence,
+    run) is read too, with a warning, since a ranked run has as many columns. Raises
     FormatError if the file cannot be read at all.
     """
     source = text_of(given)
@@ -106,7 +106,7 @@ def _judgment_run(source: SourceText) -> Parsed[LabelTable] | None:
     parsed = read_judgment_run(source)
     run = parsed.value
     if run is None or parsed.errors or parsed.warnings:
-        return None  # a ranked run, whose faults qrels' reader tells
+        return None  # a ranked run, which the reader of qrels reports
     guesses = {
         topic: {doc: guess.label for doc, guess in judged.items()}
         for topic, judged in run.guesses.items()
@@ -142,8 +142,8 @@ def _read_labels(
     found: LabelTable,
     faults: FaultList,
 ) -> None:
-    """The labels of a table, given the columns of topic, run and document and that of the label,
-    with what is said beside them in columns of the names that records have."""
+    """Add the labels of a table to ``found``. ``places`` are the columns of topic, run and
+    document, ``column`` that of the label; reasons are read from columns named as in records."""
     lines: dict[Unit, tuple[int, str]] = {}
     empty: list[int] = []
     for (number, row), (_, record) in zip(cells.rows, cells.records(), strict=True):
@@ -179,9 +179,9 @@ def _read_labels(
 
 
 def _twice(at: Spot, raw: str, unit: Unit, first: tuple[int, str], *, same: bool) -> None:
-    """Report a unit that stands on two lines: a warning where both say the same.
+    """Report a unit that is on two lines: a warning if both labels are the ``same``, else an error.
 
-    Labels are shown as they stand in the file, so that no two that differ look alike; ``first`` is
+    Labels are shown as written in the file, so that different ones never look alike; ``first`` is
     the number and the label of the earlier line.
     """
     _, run, doc = unit
@@ -203,18 +203,17 @@ def _twice(at: Spot, raw: str, unit: Unit, first: tuple[int, str], *, same: bool
 class LabelPair:
     """The labels of two files, matched by unit.
 
-    ``a``: the first file's labels. ``b``: the second file's. ``scale``: the labels that there are;
-    None if it is not said. ``files``: how messages name the files. ``first``: the labels of the
-    first file by unit, without units that have none. ``second``: the second file's.
-    ``unjudged_first``: how many units of the first file have no label. ``unjudged_second``: how
-    many of the second file. ``units``: the units of either file, those of the first one first.
-    ``shared``: how many units both files have, with a label or without. ``both``: the units with a
-    label in both, in the first file's order. ``only_first``: how many units only the first file
-    has. ``only_second``: how many only the second one has. ``runs``: whether both files have a
-    column of runs. ``one_label``: the units, left out of all but the counts, whose label in both is
-    one and the same of a ledger, as where people labelled only some and one labeller's stand for
-    the rest; none where all are. ``notes``: what is known beside the labels of each file.
-    ``names``: what labels are called.
+    ``a`` and ``b``: the labels of the first and of the second file. ``scale``: the possible labels,
+    or None if not given. ``files``: the files' names in messages. ``first`` and ``second``: the
+    labels of each file by unit, without units that have none; ``unjudged_first`` and
+    ``unjudged_second``: how many these are. ``units``: the units of either file, those of the first
+    one first. ``shared``: how many units both files have, with or without a label. ``both``: the
+    units with a label in both, in the first file's order. ``only_first`` and ``only_second``: how
+    many units only that file has. ``runs``: whether both files have a run column. ``one_label``:
+    the units whose label in both files is the very same label of a ledger, as when people labelled
+    only some units and one labeller's labels fill in the rest; they are left out of all but the
+    counts. Empty if this is true of all units. ``notes``: what else is known about the labels of
+    each file. ``names``: the words for labels.
     """
 
     def __init__(
@@ -246,8 +245,8 @@ def _uid(table: LabelTable, unit: Unit) -> str:
 
 
 def _named_alike(a: LabelTable, b: LabelTable) -> tuple[LabelTable, LabelTable]:
-    """Two files whose labels are words of no known scale, each numbered by itself: the same word
-    gets the same number."""
+    """Renumber the labels of two tables whose words are of no known scale, so that the same word
+    has the same number in both."""
     if all(b.names.get(value, name) == name for value, name in a.names.items()):
         return a, b
     words = sorted({*a.names.values(), *b.names.values()})
@@ -265,9 +264,9 @@ def _named_alike(a: LabelTable, b: LabelTable) -> tuple[LabelTable, LabelTable]:
 
 
 def _judged(table: LabelTable, scale: Sequence[float] | None) -> tuple[dict[Unit, float], int]:
-    """The labels of a file, and how many of its units have none.
+    """The labels of a file, and the number of units without one.
 
-    In qrels −1 says that a document was not judged, unless the scale holds it.
+    In qrels −1 means that a document was not judged, unless the scale includes it.
     """
     marked = table.qrels and (scale is None or _UNJUDGED not in scale)
     paired = {

@@ -1,7 +1,7 @@
-"""Run names, question ids, integers: how they are read, when two are the same, how to mend them.
+"""Run names, question ids and integers: reading, comparing, and cures for faulty ones.
 
-Source: R2C2 paper, section 3.4 (a run is known by its file name); ids and runs' names compare as
-strings after NFC and stripping, so that 0001 and 1 are different questions.
+Source: R2C2 paper, section 3.4 (a run is known by its file name). Ids and run names are compared
+as strings after NFC and stripping, so 0001 and 1 are different questions.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _LONGEST_GUESS = 100
 
 
 def clean(text: str) -> str:
-    """``text`` without white space, zero-width spaces and byte order marks at its ends."""
+    """``text`` without leading and trailing white space, zero-width spaces, byte order marks."""
     text = text.strip()
-    # Called for every cell of every file; hardly any has what the second strip looks for.
+    # Called for every cell of every file; ASCII, as most are, needs no second strip.
     return text if text.isascii() else text.strip(_INVISIBLE).strip()
 
 
 @lru_cache(maxsize=100_000)
 def normal_id(text: str) -> str:
-    """A question id or a run's name as it is compared: NFC, stripped."""
+    """A question id or run name in the form in which it is compared: NFC, stripped."""
     return unicodedata.normalize("NFC", clean(text))
 
 
 def run_name(path: str | PathLike[str]) -> str:
-    """A run's name: its file's name without endings, in NFC (Macs take names apart).
+    """The name of a run: its file name without extensions, in NFC (macOS may decompose names).
 
-    ``WASEDA-PR-1.txt.gz`` is ``WASEDA-PR-1``; ``run.v2.txt`` is ``run.v2``. Only the endings of
-    compressed and text files are taken off, so a name with a dot (``run.v2``) stays whole.
+    ``WASEDA-PR-1.txt.gz`` is ``WASEDA-PR-1``; ``run.v2.txt`` is ``run.v2``. Only the extensions of
+    compressed and text files are removed, so a name with a dot (``run.v2``) stays whole.
     """
     name = unicodedata.normalize("NFC", Path(path).name)
     for endings in (_PACKED, _TEXT):
@@ -68,7 +68,7 @@ def run_name(path: str | PathLike[str]) -> str:
 
 
 def check_run_name(name: str, faults: FaultList) -> None:
-    """Report a run name that could not stand in a nugget record."""
+    """Report a run name that cannot be written in a nugget record."""
     unseen = (one for one in name if not one.isprintable() and unicodedata.category(one) != "Zs")
     bad = sorted({*unseen, *set(name).intersection(";/\\")})
     if bad:
@@ -93,16 +93,16 @@ def check_run_name(name: str, faults: FaultList) -> None:
 
 
 class KnownIds:
-    """The ids of a question file, with the likely reason why another id is not among them."""
+    """The ids of a question file, with hints about ids that are not among them."""
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = tuple(dict.fromkeys(normal_id(one) for one in ids))
         self._all = frozenset(self.ids)
         self._guesses = 0
 
-    @cached_property  # these two only where a file is faulty
+    @cached_property  # these two are needed only if a file is faulty
     def _unpadded(self) -> dict[str, str]:
-        # (From the last on, so that the first of ids that are alike is the one named.)
+        # Reversed, so that the first of several similar ids is kept.
         return {_unpad(one): one for one in reversed(self.ids)}
 
     @cached_property
@@ -113,7 +113,7 @@ class KnownIds:
         return one in self._all
 
     def cure(self, one: str) -> str:
-        """What to do about an id that is not known."""
+        """The cure for an unknown id."""
         padded = self._unpadded.get(_unpad(one))
         if padded is not None:
             return f"Write {printable(padded)}: ids are strings, so leading zeros matter."
@@ -125,19 +125,19 @@ class KnownIds:
         return f"Use an id of the question file.{hint}"
 
     def check(self, at: Spot) -> None:
-        """Report a topic that is not known."""
+        """Report an unknown topic."""
         one = at.topic or ""
         if one not in self:
             why = f"The question id {quoted(one)} is not in the question file."
             at.error(why, self.cure(one))
 
     def is_misspelt(self, one: str) -> bool:
-        """True if ``one`` is a known id but for leading zeros or case."""
+        """Whether ``one`` differs from a known id in leading zeros or case only."""
         return _unpad(one) in self._unpadded or _fold(one) in self._folded
 
     def check_all(self, seen: Container[str], faults: FaultList, what: str, cure: str) -> None:
-        """Warn of the known ids that are not in ``seen``, in the question file's order: a run has
-        no ``what`` for these."""
+        """Warn of the known ids, in the question file's order, that are not in ``seen``: the run
+        has no ``what`` for them."""
         without = [one for one in self.ids if one not in seen]
         if without:
             count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
@@ -148,19 +148,18 @@ class KnownIds:
         self._guesses += 1
         if self._guesses > _MOST_GUESSES or len(one) > _LONGEST_GUESS:
             return None
-        # Comparing takes long: a few faults, short ids and the first few thousand are enough for a
-        # hint.
+        # Comparing is slow, so there are hints only for the first faults and for short ids.
         near = difflib.get_close_matches(one, self.ids[:5000], n=1, cutoff=0.7)
         return printable(near[0]) if near else None
 
 
 def _unpad(one: str) -> str:
-    """The id without the leading zeros of its first number (Q007 and Q7 are alike)."""
+    """The id without leading zeros in its first number (Q007 becomes Q7)."""
     return re.sub(r"^(\D*)0+(?=\d)", r"\1", one)
 
 
 def name_cure(name: str, known: Iterable[str]) -> str:
-    """What to do about a run name that is not among the ``known`` ones."""
+    """The cure for a run name that is not among the ``known`` ones."""
     names = sorted(known)
     for other in names:
         if _fold(other) == _fold(name):
@@ -182,7 +181,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def integer_cure(text: str, low: int, high: int) -> str:
-    """What to write in place of something that is not an integer from ``low`` to ``high``."""
+    """The cure for a text that is not an integer from ``low`` to ``high``."""
     wanted = f"Write an integer from {low} to {high}"
     folded = unicodedata.normalize("NFKC", text)
     if folded != text and parse_integer(folded) is not None:
@@ -196,8 +195,8 @@ def integer_cure(text: str, low: int, high: int) -> str:
 
 
 def ranged_integer(raw: str, what: str, most: int, at: Spot, beyond: str) -> int | None:
-    """The integer from 1 to ``most`` that ``raw``, the ``what``, holds; None, with a fault, where
-    it holds none. ``beyond`` is the cure of one that is out of range."""
+    """Parse an integer from 1 to ``most``, called ``what`` in messages; None, with a fault, if
+    ``raw`` is not one. ``beyond`` is the cure for one that is out of range."""
     value = parse_integer(raw)
     if value is None:
         why = f"The {what} {quoted(raw)} is not an integer." if raw else f"The {what} is empty."

@@ -1,5 +1,5 @@
-"""Pairs to be judged one by one: a claim and a passage, a question and a passage, an answer and
-the gold answers."""
+"""Pairs for ``assay label``: a claim and a passage, a question and a passage, an answer and its
+gold answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _LARGEST = 1 << 63
 
 
 class PairTask(StrEnum):
-    """What is asked of a pair: does the passage support the claim, does it answer the question,
-    is the answer correct by the gold answers?"""
+    """The question about a pair: does the passage support the claim, does it answer the question,
+    or is the answer correct according to the gold answers?"""
 
     SUPPORT = "support"
     ANSWERS = "answers"
@@ -36,17 +36,17 @@ FIELDS: Mapping[PairTask, tuple[str, ...]] = {
     PairTask.ANSWERS: ("question", "passage"),
     PairTask.CORRECT: ("question", "answer", "gold"),
 }
-"""The fields of a pair beside its id."""
+"""The fields of a pair, apart from its id."""
 
 GOLD = "gold"
-"""The one field that holds several texts."""
+"""The only field that holds several texts."""
 
 _QUOTES = tuple("\"'‘’“”„«")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A record: its id as it was given, its texts by field, and its gold answers."""
+    """A pair: its id as given, its texts by field, and its gold answers."""
 
     id: Id
     texts: Mapping[str, str]
@@ -68,8 +68,8 @@ def read_pairs(source: SourceText, faults: FaultList, task: PairTask) -> list[Pa
 def _rows(
     source: SourceText, task: PairTask, faults: FaultList
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a table as records; without a column of ids they are numbered from 1. Several
-    gold answers are a list in JSON."""
+    """The rows of a table as records, numbered from 1 if there is no id column. Several gold
+    answers are written as a JSON list."""
     cells = read_cells(source.lines, faults, texts=True)
     if cells is None:
         return
@@ -87,8 +87,8 @@ def _rows(
 
 
 def pairs_of(records: Iterable[object], task: PairTask) -> Parsed[list[Pair]]:
-    """The pairs of records in memory, numbered from 1 in faults. Where no record has an id, they
-    get the numbers from 0."""
+    """The pairs of records in memory. Faults number records from 1; ids count from 0 if no record
+    has one."""
     faults = FaultList("records")
     given = list(records)
     named = any(isinstance(one, Mapping) and "id" in one for one in given)
@@ -142,7 +142,7 @@ def _id(value: object) -> Id | None:
     if isinstance(value, str):
         return value if value.strip() and _is_text(value) else None
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # as pandas has whole numbers beside a missing one
+        value = int(value)  # pandas makes a column of integers float if one is missing
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value) if -_LARGEST <= int(value) < _LARGEST else None
     return None
@@ -152,7 +152,7 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     """Gold answers: a list of texts, or one text."""
     if isinstance(value, str):
         value = [value]
-    elif hasattr(value, "tolist"):  # an array
+    elif hasattr(value, "tolist"):  # a NumPy array
         value = value.tolist()
     if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
         return None
@@ -160,7 +160,7 @@ def _texts(value: Any) -> tuple[str, ...] | None:
 
 
 def _like_a_list(text: str) -> bool:
-    """Whether a text may be meant for a list; "[sic] Paris" is not."""
+    """Whether a text was probably meant as a list; "[sic] Paris" was not."""
     text = text.strip()
     if not text.startswith("["):
         return False
@@ -169,7 +169,7 @@ def _like_a_list(text: str) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is a text that can be written down (half a surrogate pair cannot)."""
+    """Whether a value is a string that UTF-8 can encode (a lone surrogate cannot be)."""
     if not isinstance(value, str):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Texts of passages, and generated responses cut into passages.
+"""Texts of passages, and generated responses split into passages.
 
 Passages: JSON Lines ``{"id": …, "text": …}`` (``docid``, ``passage_id``, ``paragraph_id`` or
 ``segment_id`` for ``id``, ``segment``, ``contents`` or ``passage`` for ``text``), lines
@@ -26,14 +26,14 @@ _SENTENCE = re.compile(
     r"(?<=[.!?؟۔])[\"')\]”’»]*\s+(?=([\"'(\[“‘«]|[^\W_]))"
     r"|(?<=[。！？।॥])(?![。！？।॥\"')\]”’»」』）】])\s*(?=\S)"
 )
-"""What lies between two sentences, where the letter that comes is no small one."""
+"""The gap between two sentences, provided that no lower-case letter follows."""
 _END = re.compile(r"[.!?؟۔]+(?:\s|$)|[。！？।॥]+")
-"""Between sentences in whatever case, where it does not matter that an abbreviation is an end."""
+"""The end of a sentence in text of any case; that abbreviations match too does no harm here."""
 
 
 @reads_file
 def read_passages(source: SourceText, faults: FaultList) -> Mapping[str, str]:
-    """Read the texts of passages: id → text."""
+    """Read the texts of passages by id."""
     texts: dict[str, str] = {}
     for number, row in _rows(source, faults):
         for identity, text in _passages(number, row, faults):
@@ -47,7 +47,7 @@ def read_passages(source: SourceText, faults: FaultList) -> Mapping[str, str]:
 
 
 def _rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Any]]:
-    """The lines of JSON, or those of tab-separated columns as JSON would have them."""
+    """The JSON values of the lines, or tab-separated columns as JSON objects."""
     if first_character(source) in ("{", "["):
         yield from read_values(source, faults)
         return
@@ -60,7 +60,7 @@ def _rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Any]]:
 
 
 def _passages(number: int, row: Any, faults: FaultList) -> Iterator[tuple[str, str]]:
-    # Graded passages are a list of a query's id and its passages.
+    # A line of graded passages is a list: the query's id and its passages.
     rows = row[1] if isinstance(row, list) and len(row) == 2 else [row]
     for one in rows if isinstance(rows, list) else [rows]:
         name, words = _first(one, _IDS), _first(one, _TEXTS)
@@ -79,8 +79,8 @@ def _first(row: Any, names: tuple[str, ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A generated response, cut: its passages with their ids, ``ID/1``, ``ID/2`` …, but for those
-    that say nothing new."""
+    """A generated response: its passages by their ids ``ID/1``, ``ID/2`` …, without those that say
+    nothing new."""
 
     run: str
     query: str
@@ -91,8 +91,8 @@ class Response:
 def read_responses(
     source: SourceText, faults: FaultList, *, most_words: int = 200
 ) -> list[Response]:
-    """Read generated responses and cuts them into passages of at most ``most_words`` words. One
-    that says nothing but what the response has said before is left out, with a warning."""
+    """Read generated responses and split them into passages of at most ``most_words`` words. A
+    passage that only repeats earlier ones of its response is left out, with a warning."""
     found: list[Response] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults):
@@ -121,7 +121,7 @@ def read_responses(
 
 
 def _without_repeats(passages: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The passages, numbered, of which some sentence was not said in one before."""
+    """The passages, with their numbers, that have a sentence which is in no earlier one."""
     before: set[str] = set()
     for number, text in enumerate(passages, 1):
         sentences = set(filter(None, _END.split(normalised_text(text))))
@@ -131,7 +131,7 @@ def _without_repeats(passages: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, by its full stops and line breaks; white space is one space."""
+    """Split a text into sentences, at full stops and line breaks; white space is normalised."""
     lines = (" ".join(line.split()) for line in text.splitlines())
     return [one for line in lines for one in _split(line) if one.strip()]
 
@@ -146,9 +146,8 @@ def _split(line: str) -> Iterator[str]:
 
 
 def cut(text: str, most_words: int = 200) -> list[str]:
-    """Cut a text into paragraph-sized passages: at blank lines, and where a paragraph has more
-    than ``most_words`` words at the ends of its sentences. No word is lost; a single sentence
-    that is longer stays whole."""
+    """Split a text into paragraph-sized passages: at blank lines, and at the ends of sentences in
+    paragraphs of more than ``most_words`` words. No word is lost; a longer sentence stays whole."""
     passages: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
         whole = " ".join(paragraph.split())
@@ -165,7 +164,7 @@ def cut(text: str, most_words: int = 200) -> list[str]:
 
 
 class Query(NamedTuple):
-    """A query, with a subtopic of it where the line names one."""
+    """A query, with one of its subtopics if the line names one."""
 
     id: str
     text: str
@@ -175,7 +174,7 @@ class Query(NamedTuple):
 
 @reads_file
 def read_queries(source: SourceText, faults: FaultList) -> tuple[Query, ...]:
-    """Read queries with their subtopics, one a line; a query with several has several lines."""
+    """Read queries with their subtopics, one per line; a query with several has several lines."""
     found: dict[tuple[str, str | None], Query] = {}
     texts: dict[str, str] = {}
     for number, line in source.numbered():

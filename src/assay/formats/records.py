@@ -1,7 +1,7 @@
 """Answers of a RAG application as JSON Lines, and its questions.
 
 ``{"id", "question", "answer", "passages": [{"id", "text", "score"}], "references", "answerable",
-"run", "metadata", …}``: docs/rag.md has the whole format. Every fault is told, with its line.
+"run", "metadata", …}``: docs/rag.md describes the whole format.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ROLES = ("user", "assistant")
 
 @reads_file
 def read_records(source: SourceText, faults: FaultList) -> tuple[Record, ...]:
-    """Read answers. A record without ``run`` belongs to the run that the file is named after."""
+    """Read answers. A record without ``run`` belongs to the run named after the file."""
     found: dict[tuple[str, str], Record] = {}
     keys: set[str] = set()
     for line, row in read_objects(source, faults):
@@ -73,7 +73,7 @@ def read_records(source: SourceText, faults: FaultList) -> tuple[Record, ...]:
 
 @reads_file
 def read_asked(source: SourceText, faults: FaultList) -> tuple[AskedQuestion, ...]:
-    """Read questions: ``{"id", "question", "references", "answerable", "category"}`` a line."""
+    """Read questions: lines of ``{"id", "question", "references", "answerable", "category"}``."""
     found: dict[str, AskedQuestion] = {}
     for line, row in read_objects(source, faults):
         one = _RecordRow(line, row, faults)
@@ -90,19 +90,19 @@ def read_asked(source: SourceText, faults: FaultList) -> tuple[AskedQuestion, ..
 
 
 class _Places(NamedTuple):
-    """Which passage a citation means: by its id, and by its place in the list as it is written, in
-    which a passage may stand twice."""
+    """Lookup of cited passages, by id or by position in the list as written, in which a passage may
+    occur twice."""
 
     ids: Mapping[str, int]
     written: Sequence[int]
 
     def at(self, place: int) -> int:
-        """The passage at a place from 0."""
+        """The passage at a position, counted from 0."""
         return self.written[place] if 0 <= place < len(self.written) else UNKNOWN
 
 
 class _RecordRow:
-    """One object, read key by key; what is wrong goes into the faults."""
+    """Reader of one object, key by key, which reports what is wrong."""
 
     def __init__(self, line: int, row: dict[str, Any], faults: FaultList) -> None:
         self._line, self._row, self._faults = line, row, faults
@@ -257,7 +257,7 @@ class _RecordRow:
         return " ".join(one.text for one in found), tuple(found)
 
     def _cited(self, sentence: Any, places: _Places) -> Iterator[int]:
-        """Numbers are places from 0 (as in TREC RAG), strings are ids."""
+        """The cited passages: numbers are positions from 0 (as in TREC RAG), strings are ids."""
         for one in sentence.get("citations") or ():
             if isinstance(one, int) and not isinstance(one, bool):
                 yield places.at(one)
@@ -293,8 +293,8 @@ class _RecordRow:
 
 
 def _cited(text: str, places: _Places) -> Iterator[CitedSentence]:
-    """The sentences of a text with the passages that their marks name; marks after a full stop
-    belong to the sentence before it."""
+    """The sentences of a text with the passages that their citation marks name. Marks after a full
+    stop belong to the sentence before it."""
     for part in sentences(_AFTER_STOP.sub(r"\2\1", text)):
         words = _without_marks(part, places)
         if words:
@@ -309,7 +309,7 @@ def _marks(text: str, places: _Places) -> list[int]:
             found.append(places.ids[normal_id(inside)])
         elif _NUMBERS.fullmatch(inside):
             numbers = map(int, re.findall(r"\d+", inside))
-            # in texts marks count from 1
+            # marks in texts count from 1
             found += [places.at(one - 1) for one in numbers]
     return found
 
@@ -324,6 +324,6 @@ def _without_marks(text: str, places: _Places) -> str:
 
 
 def record_of(row: Mapping[str, Any]) -> Parsed[Record]:
-    """One record as :func:`read_records` reads it, with its faults."""
+    """Read one record as :func:`read_records` does, with its faults."""
     faults = FaultList("")
     return Parsed(_RecordRow(0, dict(row), faults).record("run", ""), faults.done())

@@ -1,12 +1,12 @@
-"""Files of scores as cells: tables with a header, and leaderboards without one.
+"""Score files as cells: tables with a header, and leaderboards without one.
 
-A leaderboard has four fields a line between white space, ``run topic measure value`` as ir_measures
-writes them; other tools swap the first three, which shows where ``all`` stands, the topic of means.
-Three fields are trec_eval's ``measure topic value``, of a run that the file is named after or that
-its ``runid`` says; six a ranking, ``topic Q0 run rank value measure``. There are JSON Lines with
-``run_id, topic_id, measure, value``, too.
+A line of a leaderboard has four fields, ``run topic measure value`` as ir_measures writes them; if
+a tool orders the first three otherwise, the position of ``all``, the topic of means, tells. Three
+fields are trec_eval's ``measure topic value``, whose run is named by a ``runid`` line or the file
+name; six are a ranking, ``topic Q0 run rank value measure``. JSON Lines with ``run_id, topic_id,
+measure, value`` are read too.
 
-A value that hangs on missing labels is a range: it is empty beside its ``floor`` and ``ceiling``.
+A value that depends on missing labels is a range: it is empty, with a ``floor`` and a ``ceiling``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from assay.model.wording import joined
 MEASURE = ("measure",)
 VALUE = ("value", "score")
 ENDS = ("floor", "ceiling")
-"""Columns that bound a value which hangs on missing labels."""
+"""Columns with the bounds of a value that depends on missing labels."""
 
 ALL = "all"
-"""The topic whose line holds a run's mean, as trec_eval and Assay write it."""
+"""The topic of a run's mean, as written by trec_eval and Assay."""
 
 _PER_TOPIC = "per_topic.csv"
 _RANGES = "per_topic_ranges.csv"
@@ -57,17 +57,17 @@ _HEADINGS = {
     "wtd.": "examcoverweighted",
     "norm.": "examcovernormalised",
 }
-"""What tables of Assay call measures whose names are too long for a column."""
+"""Column headings in Assay's tables of measures whose names are too long."""
 
 
 def read_score_cells(
     given: Given, header: str = "run,topic,score"
 ) -> tuple[Cells | None, FaultList]:
-    """The cells of a file of scores, without a column of line numbers, and the faults so far.
+    """Read the cells of a score file, without a column of line numbers, and the faults so far.
 
-    ``per_topic.csv`` and the ``per_topic_ranges.csv`` beside it, which holds the ends of what is
-    empty there, are read as one table, whichever of the two is named. ``given``: the file.
-    ``header``: how to begin a file that is empty: what a fault of it says. Raises FormatError if
+    ``per_topic.csv`` and the ``per_topic_ranges.csv`` next to it, which holds the floor and ceiling
+    of its empty values, are read as one table, whichever of the two is given. ``given``: the file.
+    ``header``: the header that the fault of an empty file suggests. Raises FormatError if
     the file cannot be read at all.
     """
     source = text_of(given)
@@ -101,7 +101,7 @@ def _plain_cells(source: SourceText) -> tuple[Cells | None, FaultList]:
 
 
 def _with_ends(cells: Cells, ranges: Cells | None) -> Cells:
-    """``per_topic.csv`` with the ends that a table of ranges has for what is empty in it."""
+    """``per_topic.csv`` with the floor and ceiling of its empty values from a table of ranges."""
     if cells.names != (*_KEY, "value"):
         return cells
     bounds = {}
@@ -113,19 +113,19 @@ def _with_ends(cells: Cells, ranges: Cells | None) -> Cells:
 def _beside(
     cells: Cells, names: tuple[str, ...], more: Callable[[tuple[str, ...]], tuple[str, ...]]
 ) -> Cells:
-    """The table with further columns."""
+    """The table with further columns ``names``, whose cells ``more`` makes from a row."""
     rows = tuple((line, (*row, *more(row))) for line, row in cells.rows)
     return replace(cells, header=(*cells.header, *names), rows=rows)
 
 
 def split_end(score: str) -> tuple[str, str | None]:
-    """``AP:floor`` as ``AP`` and ``floor``; a name of no end has none."""
+    """Split ``AP:floor`` into ``AP`` and ``floor``; the second is None for any other name."""
     name, _, end = score.rpartition(":")
     return (name, end) if name and end in ENDS else (score, None)
 
 
 def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
-    """The cells of a leaderboard without a header; None if the first line is of none."""
+    """The cells of a leaderboard without a header; None if the first line is not of one."""
     if first_character(source) == "{":
         return _objects(source, faults)
     rows = [(number, line.split()) for number, line in source.numbered() if line.strip()]
@@ -150,7 +150,7 @@ def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
         "others.",
     )
     run = run_name(source.path)
-    if width == _TREC_EVAL:  # a run is a file, which may say its name
+    if width == _TREC_EVAL:  # one run per file, which may hold its name
         run = next((row[2] for _, row in good if row[0] == "runid"), run)
         good = [(number, row) for number, row in good if row[0] != "runid"]
     places = [order.index(name) if name in order else None for name in _ORDERS[0]]
@@ -165,10 +165,10 @@ def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
 
 
 def _order(rows: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
-    """What the columns are: of four, by where ``all`` stands."""
+    """The names of the columns; with four fields, the position of ``all`` decides."""
     if width != len(_ORDERS[0]):
         return _SHAPES[width]
-    # Where the topic stands in each of the orders, in their order.
+    # The position of the topic in each of the possible orders.
     with_all = [place for place in (1, 2, 0) if any(is_mean(row[place]) for row in rows)]
     return next((one for one in _ORDERS if with_all and one[with_all[0]] == "topic"), _ORDERS[0])
 
@@ -193,7 +193,7 @@ def _truth(cell: str) -> str:
 
 
 def _is_line(fields: Sequence[str]) -> bool:
-    """Whether a line can be one of a leaderboard: as wide, with a value where one should be."""
+    """Whether a line can be of a leaderboard: of the right width, with a value in its place."""
     width = len(fields)
     if width == _TREC_EVAL and fields[0] == "runid":
         return True
@@ -207,10 +207,9 @@ def _is_value(cell: str) -> bool:
 
 
 def _without_index(cells: Cells) -> Cells:
-    """The table without a column of line numbers, as pandas writes one.
+    """The table without an index column as pandas writes it.
 
-    That is a first column without a name that holds different whole numbers, beside one of runs
-    or topics.
+    That is an unnamed first column of distinct integers in a table with runs or topics.
     """
     numbers = [row[0] for _, row in cells.rows]
     counted = all(cell.isdigit() for cell in numbers) and len(set(numbers)) == len(numbers)
@@ -222,12 +221,12 @@ def _without_index(cells: Cells) -> Cells:
 
 
 def is_missing(cell: str) -> bool:
-    """True if a cell says that there is no score: it is empty, or holds ``NA``, ``-``, …"""
+    """Whether a cell stands for a missing score: empty, ``NA``, ``-``, …"""
     return cell.casefold() in _NOTHING
 
 
 def is_mean(topic: str) -> bool:
-    """True if a topic's name says that the line holds means: ``all``, ``ALL``, …"""
+    """Whether a topic is the name for means: ``all``, ``ALL``, …"""
     return topic.casefold() == ALL
 
 
@@ -237,17 +236,17 @@ def filled(cells: Cells, place: int) -> list[str]:
 
 
 def looks_like_number(cell: str) -> bool:
-    """True if a number was meant, though it may be none: ``1e999``, ``0,5``, ``12 %``."""
+    """Whether a cell was meant as a number, even if not valid: ``1e999``, ``0,5``, ``12 %``."""
     return _NUMBER_LIKE.fullmatch(cell) is not None
 
 
 def same_name(name: str, other: str) -> bool:
-    """Whether two names are of one score: as a file, a table or trec_eval writes it."""
+    """Whether two names mean the same score, as written in files, in tables or by trec_eval."""
     return _key(name) == _key(other)
 
 
 def _key(name: str) -> str:
-    with suppress(ValueError):  # it may be a score of another kind
+    with suppress(ValueError):  # names of other scores do not parse as measures
         name = str(parse_measure(name))
     folded = re.sub(r"[\s_-]+", "", unicodedata.normalize("NFKC", name).casefold())
     return _HEADINGS.get(folded, folded)

@@ -1,4 +1,4 @@
-"""Matrices of topics × runs: CSV or TSV with one column a run, or a table of scores by topic."""
+"""Matrices of topics × runs: CSV or TSV with one column per run, or a table of scores by topic."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _OF_RUNS = re.compile(r"(?:run|system)s?[\W_]*(?:(?:id|name|tag|topic)s?)?")
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Scores of topics × runs, none missing.
+    """Scores of topics × runs, with no missing values.
 
-    ``name``: the score's name. ``topics``: the topics, one a row. ``runs``: the runs, one a column.
-    ``scores``: the rows. ``left_out``: topics that some run has no score for; they are in no row.
-    ``runs_left_out``: runs without a score of any topic; they are in no column. ``wide``: whether
-    the file has one column a run, and so one score only.
+    ``name``: the score's name. ``topics``: the topics, one per row. ``runs``: the runs, one per
+    column. ``scores``: the rows. ``left_out``: topics without a row, as some run has no score.
+    ``runs_left_out``: runs without a column, as they have no score at all. ``wide``: whether the
+    file has one column per run, and so only one score.
     """
 
     name: str
@@ -59,8 +59,8 @@ class ScoreMatrix:
         uncertain: tuple[str, str] | None = None,
         wide: bool = False,
     ) -> ScoreMatrix:
-        """The matrix of scores by run and topic; what is left out, as :func:`complete` has it,
-        goes into the faults."""
+        """The matrix of scores given by run and topic; what :func:`complete` leaves out is reported
+        in ``faults``."""
         runs, empty, rows, left_out = complete(by_run, faults, uncertain)
         return cls(name, tuple(rows), runs, tuple(rows.values()), left_out, empty, wide)
 
@@ -68,13 +68,13 @@ class ScoreMatrix:
 def read_matrix(
     given: Given, score: str | None = None, *, option: str = "--score"
 ) -> Parsed[ScoreMatrix]:
-    """Read a matrix of topics × runs: one column a run, or one line a run and topic.
+    """Read a matrix of topics × runs: one column per run, or one line per run and topic.
 
-    ``given``: a CSV or TSV file. The first column of a matrix holds the topics; one with a column
-    of runs is refused, as its columns would be topics, or measures. Means (of the topic ``all``)
-    are left out. ``score``: which score of a long table, as in
-    :func:`assay.formats.score_tables.read_scores`; None if there is one only. ``option``: what
-    names the score on the command line, for messages. Raises FormatError if the file cannot be
+    ``given``: a CSV or TSV file. The first column of a matrix holds the topics; a matrix with a run
+    column is refused, as its columns would be topics or measures. Means (topic ``all``) are left
+    out. ``score``: which score of a long table, as in
+    :func:`assay.formats.score_tables.read_scores`; None if there is only one. ``option``: the
+    command-line option that names the score, for messages. Raises FormatError if the file cannot be
     read at all.
     """
     source = text_of(given)
@@ -110,7 +110,7 @@ def _read(
 
 
 def no_topics(cells: Cells, faults: FaultList) -> None:
-    """Report that a table holds means alone."""
+    """Report that a table holds only means."""
     faults.error(
         cells.line,
         "The table has no scores of single topics.",
@@ -119,7 +119,7 @@ def no_topics(cells: Cells, faults: FaultList) -> None:
 
 
 def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
-    """The scores of a matrix by run, then topic; None if it cannot be made out."""
+    """The scores of a matrix by run, then topic; None if its columns are unclear."""
     header = cells.header
     means = [number for number, row in cells.rows if is_mean(row[0])]
     rows = [(number, row) for number, row in cells.rows if number not in means]
@@ -178,9 +178,9 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
 
 
 def _column_of_runs(cells: Cells) -> int | None:
-    """The column that holds the names of runs: the first one by its name, or one named ``run``.
+    """The column with the names of runs: the first column if so named, or any one named ``run``.
 
-    The name ``run_bm25`` may also be that of a run, whose column then holds scores.
+    A column ``run_bm25``, for example, may be a run and hold its scores.
     """
     first = cells.names[0]
     if _OF_RUNS.fullmatch(first) or (first.startswith(_RUN_LIKE) and _ids(cells)):
@@ -189,14 +189,14 @@ def _column_of_runs(cells: Cells) -> int | None:
 
 
 def _counted(column: Sequence[str]) -> bool:
-    """True if a column holds 1, 2, 3, …: numbers of topics, not scores."""
+    """Whether a column holds 1, 2, 3, …: topic numbers, not scores."""
     return len(column) > 1 and list(column) == [str(place + 1) for place in range(len(column))]
 
 
 def _ids(cells: Cells) -> bool:
-    """True if the first column holds names or distinct whole numbers, and the others scores.
+    """Whether the first column holds names or distinct integers, and the others scores.
 
-    A fraction among names is no topic: more likely the column is a run's, and a name a slip.
+    A fraction among names is not a topic: more likely the column is a run, and the names mistakes.
     """
     first = filled(cells, 0)
     numbers = [cell for cell in first if looks_like_number(cell)]
@@ -212,11 +212,11 @@ def complete(
     faults: FaultList,
     uncertain: tuple[str, str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, tuple[T, ...]], tuple[str, ...]]:
-    """The runs that have a score of any topic, and those without; the rows of the topics that each
-    of these has a score for, and the other topics. Runs and topics are in the order of their names,
-    so that what is drawn by a seed is the same however a file is sorted.
+    """Split scores into what is complete and what is left out: the runs with any score, those
+    without; the rows of topics on which each such run has a score, the other topics. Runs and
+    topics are sorted by name, so that seeded samples do not depend on the order of the file.
 
-    Where too little is left, and some scores are ``uncertain``, the fault says which and the cure.
+    If too little is left, the fault says which scores are ``uncertain``, if any, and the cure.
     """
     runs = tuple(
         run for run in sorted(by_run, key=natural_key) if set(by_run[run].values()) - {None}
@@ -247,7 +247,7 @@ def complete(
             f"{joined((f'{run} ({lacking[run]})' for run in worst), 5)}.",
             "These are left out for all runs.",
         )
-    if (len(runs) < 2 or len(rows) < 2) and not faults.faulty:  # else it is the errors' consequence
+    if (len(runs) < 2 or len(rows) < 2) and not faults.faulty:  # else errors are the cause
         topics = f"{len(rows)} topic{'' if len(rows) == 1 else 's'} that every run has a score for"
         why, cure = "", "runs without a score do not count."
         if uncertain is not None:

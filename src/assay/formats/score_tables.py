@@ -1,8 +1,8 @@
 """Scores of runs: CSV or TSV with a run column, perhaps a topic column, and scores.
 
-Two shapes are known: one column a score (``run,topic,nDCG@20,AP``), and one line a score as Assay
-itself writes them (``run,topic,measure,value``), also without a header (leaderboards). Matrices of
-topics × runs are those of :mod:`assay.formats.score_matrices`.
+There are two shapes: one column per score (``run,topic,nDCG@20,AP``), and one line per score as
+Assay writes them (``run,topic,measure,value``), also without a header (leaderboards). Matrices of
+topics × runs are read by :mod:`assay.formats.score_matrices`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from assay.model.wording import joined, printable, quoted
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """One score of every run of a file, in file order; None stands for an empty cell.
+    """One score of every run of a file, in file order; None for an empty cell.
 
-    ``name``: the score's name: the measure, or the column. ``by_topic``: by run, then topic; empty
-    if the file has no topics, else with every run of it, also with those that have a mean only.
-    ``means``: by run, what the file gives for the run as a whole: a line without a topic, or of the
-    topic ``all`` in any case. ``uncertain``: which values are ranges and so missing, and how to
-    take their ends; None if none are.
+    ``name``: the measure, or the column. ``by_topic``: the scores by run, then topic; empty if the
+    file has no topics, else it has every run, even those with only a mean. ``means``: by run, the
+    score of the run as a whole: on a line without a topic, or with the topic ``all`` in any case.
+    ``uncertain``: which values are ranges and therefore missing, and how to use their ends; None if
+    there are none.
     """
 
     name: str
@@ -49,14 +49,14 @@ class ScoreTable:
 
     @property
     def has_own_means(self) -> bool:
-        """Whether the file itself gives every run's mean, so that no other need be taken."""
+        """Whether the file gives the mean of every run, so that none has to be calculated."""
         return all(self.means.get(run) is not None for run in self.by_topic)
 
     def run_scores(self) -> dict[str, float | None]:
-        """One score a run: as the file gives it, else the mean over the topics that it has.
+        """One score per run: the file's own mean, or the mean over the run's topics.
 
-        The file's own means count only where it gives one for every run: those of some runs and
-        means over the topics of others may stand on different topics.
+        The file's means are used only if it has one for every run: otherwise the scores of
+        different runs might be based on different topics.
         """
         if self.has_own_means:
             return dict(self.means)
@@ -72,12 +72,12 @@ def read_scores(
 ) -> Parsed[ScoreTable]:
     """Read one score of a table of runs.
 
-    ``given``: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
-    without a name is the score only where no other can be. A value that is empty beside a ``floor``
-    and a ``ceiling`` is missing: it is not certain. ``score``: the score's column, or its name in
-    the column ``measure``, as files or tables write it; None if there is one only.
-    ``NAME:floor`` and ``NAME:ceiling`` are the ends of the values. ``option``: what names the score
-    on the command line, for messages. Raises FormatError if the file cannot be read at all.
+    ``given``: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. An
+    unnamed column is the score only if no other column can be. An empty value with a ``floor`` and
+    a ``ceiling`` is uncertain and counts as missing. ``score``: the score's column, or its name in
+    the column ``measure``, as files or tables write it; None if there is only one. ``NAME:floor``
+    and ``NAME:ceiling`` are the ends of its values. ``option``: the command-line option that names
+    the score, for messages. Raises FormatError if the file cannot be read at all.
     """
     cells, faults = read_score_cells(given)
     if cells is None:
@@ -97,7 +97,7 @@ def read_scores(
 def parse_scores(
     cells: Cells, score: str | None, option: str, faults: FaultList
 ) -> ScoreTable | None:
-    """As :func:`read_scores`, of a file that was split into cells; None if no score is found."""
+    """As :func:`read_scores`, from cells; None if the score is not found."""
     run = one_column(
         cells, RUN, "run", faults, "Name the columns: run, then topic if there are any, then score."
     )
@@ -133,8 +133,8 @@ def parse_scores(
 def _measure(
     cells: Cells, place: int, score: str | None, option: str, faults: FaultList
 ) -> tuple[list[tuple[int, tuple[str, ...]]], str, str | None] | None:
-    """The rows of the measure that is asked for, its name, and which end of its values is meant;
-    None, with a fault, where it is not to be found."""
+    """The rows of the requested measure, its name, and which end of its values is meant, if any;
+    None, with a fault, if it is not found."""
     names = _measure_names(cells, place)
     known = tuple(dict.fromkeys(name for name in names if name))
     base, end = (score, None) if score is None or score in known else split_end(score)
@@ -153,7 +153,7 @@ def _measure(
 
 
 def _measure_names(cells: Cells, place: int) -> list[str]:
-    """The measure of every row; one that the table has at several τ has it in its name."""
+    """The measure of every row; its name includes τ if the table has the measure at several τ."""
     taus = cells.places(("tau",))
     names = [row[place] for _, row in cells.rows]
     if len(taus) != 1 or len({row[taus[0]] for _, row in cells.rows}) < 2:
@@ -166,7 +166,7 @@ def _column(
 ) -> int | None:
     free = [place for place in range(len(cells.header)) if place not in others]
     if score is None:
-        # A column with a bad cell, or an empty one, may be the one that is meant: it stays.
+        # A column that is empty or has a bad cell may be the intended one, so it stays.
         named = [place for place in free if cells.names[place] in VALUE]
         meant = [place for place in free if _may_be_scores(cells, place)]
         free = named if len(named) == 1 else meant or free
@@ -186,9 +186,9 @@ def _column(
 def _chosen(
     known: Sequence[str], score: str | None, line: int, faults: FaultList, words: tuple[str, str]
 ) -> str | None:
-    """The score that is asked for, or the only one; else a fault that lists what there is.
+    """The requested score, or the only one; otherwise None, with a fault that lists all scores.
 
-    ``words`` are what holds a score, a column or a measure, and the option that names one.
+    ``words`` are what a score is called here (column or measure), and the option that names one.
     """
     what, option = words
     if score is None:
@@ -218,7 +218,7 @@ def _chosen(
 
 
 def _may_be_scores(cells: Cells, place: int) -> bool:
-    """True unless all cells of a column hold words, or it has neither a name nor cells."""
+    """Whether a column can hold scores: not only words, and not both unnamed and empty."""
     written = filled(cells, place)
     if not written:
         return bool(cells.header[place])
@@ -226,7 +226,7 @@ def _may_be_scores(cells: Cells, place: int) -> bool:
 
 
 class _ScoreReader:
-    """Collects scores line by line."""
+    """Collector of scores, line by line."""
 
     def __init__(self, faults: FaultList) -> None:
         self.faults = faults
@@ -239,7 +239,7 @@ class _ScoreReader:
     def row(
         self, number: int, run: str, topic: str | None, raw: str, ends: tuple[str, ...]
     ) -> None:
-        """Take one line; ``topic`` is None where the table has no topics, ``ends`` are floor and
+        """Add one line; ``topic`` is None if the table has no topics, ``ends`` are floor and
         ceiling."""
         at = self.faults.at(number, topic)
         if not run or topic == "":
@@ -280,7 +280,7 @@ class _ScoreReader:
         return {run: self.by_topic.get(run, {}) for run, _ in self.lines}
 
     def done(self, option: str, name: str) -> tuple[str, str] | None:
-        """Report what is missing; say which values of the score ``name`` are ranges."""
+        """Report what is missing; return which values of the score ``name`` are ranges."""
         uncertain = None
         if self.open:
             uncertain = uncertainty((one for _, one in self.open), option, name)
@@ -293,7 +293,7 @@ class _ScoreReader:
 
 
 def uncertainty(ranges: Iterable[str], option: str, name: str) -> tuple[str, str]:
-    """What to say of values that are ranges: which they are, and how to take their ends."""
+    """The message about values that are ranges, and the cure: how to use their ends."""
     every = list(ranges)
     count = f"{len(every)} value{'s are' if len(every) > 1 else ' is'}"
     end = _given(option, f"{name}:{ENDS[0]}")
@@ -302,5 +302,5 @@ def uncertainty(ranges: Iterable[str], option: str, name: str) -> tuple[str, str
 
 
 def _given(option: str, name: str) -> str:
-    """How a score is named by an option of the command line, or an argument of Python's."""
+    """How to name a score with an option of the command line, or a Python argument."""
     return printable(f"{option}{name!r}" if option[-1] == "=" else f"{option} {shlex.quote(name)}")

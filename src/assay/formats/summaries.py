@@ -24,7 +24,7 @@ _PREFERENCES = ("query_id", "left", "right", "labeller", "preference")
 
 @reads_file
 def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]:
-    """Read summaries with all faults of the file."""
+    """Read summaries."""
     found: list[Summary] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults, "Write one summary per line."):
@@ -47,7 +47,7 @@ def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]
 
 
 class _SummaryReader:
-    """Read one summary; every fault of it is told."""
+    """Reader of one summary, which reports all of its faults."""
 
     def __init__(self, faults: FaultList, number: int) -> None:
         self._faults = faults
@@ -154,7 +154,7 @@ class _SummaryReader:
             self._error(f"{where} is not an object.", "Write {heading, statements}.")
             return None
         heading: str | None = None
-        # null says that the section has none; a heading that is not there at all is a slip.
+        # null means that the section has no heading; a missing key is a mistake.
         if row.get("heading") is not None or "heading" not in row:
             heading = self._string(row, "heading", where)
         statements = row.get("statements")
@@ -170,7 +170,7 @@ class _SummaryReader:
 
 @reads_file
 def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference, ...]:
-    """Read preferences. A labeller's second word on a pair is a fault."""
+    """Read preferences. A labeller's second preference on the same pair is a fault."""
     rows = read_columns(source.lines, _PREFERENCES, faults)
     found: dict[tuple[str, str, str, str], Preference] = {}
     for number, row in rows:
@@ -202,8 +202,8 @@ def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference,
 
 @reads_file
 def read_abandonment(source: SourceText, faults: FaultList) -> tuple[float, ...]:
-    """Read how many users left at each line: counts of line 1, 2, …; lines that are not named
-    have none."""
+    """Read how many users left at each line: the counts of lines 1, 2, …, 0 for lines that the
+    file does not name."""
     counts: dict[int, float] = {}
     for number, row in read_columns(source.lines, ("line", "count"), faults):
         try:

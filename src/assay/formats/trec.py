@@ -1,8 +1,8 @@
-"""TREC run files and qrels, as trec_eval and NTCIREVAL users keep them.
+"""TREC run files and qrels, as trec_eval and NTCIREVAL read them.
 
 Run: ``topic Q0 docid rank score run``; qrels: ``topic 0 docid grade``, or BEIR's three columns
-below their names. Columns are separated by tabs or spaces. Source: trec_eval's README; for R2C2
-the document id of the derived qrels is a PassageKey ``RUN;3``, one token.
+with a header. Columns are separated by tabs or spaces. Source: trec_eval's README; in the qrels
+that R2C2 derives, the document id is a PassageKey ``RUN;3``, one token.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.formats.text import SourceText, reads_file
 from assay.model.wording import counted, joined, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
-"""What the unused second column of a run may hold without a warning."""
+"""Values of a run's unused second column that cause no warning."""
 
 _RUN_COLUMNS = 6
 _WRITE_RUN = "Write topic, Q0, document id, rank, score, run name."
@@ -31,7 +31,7 @@ _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
 
 
 class TrecRun(NamedTuple):
-    """A ranked run: for each topic (in file order) the documents' scores and written ranks."""
+    """A ranked run: for each topic (in file order) the scores and written ranks of documents."""
 
     name: str
     scores: Mapping[str, Mapping[str, float]]
@@ -40,8 +40,8 @@ class TrecRun(NamedTuple):
     def ranked(self, topic: str) -> tuple[str, ...]:
         """The topic's documents as trec_eval orders them; empty for a topic the run lacks.
 
-        By score, best first; ties by document id, last in the alphabet first. Scores are compared
-        in 32 bits, as trec_eval keeps them. The rank column plays no part.
+        By descending score, ties by descending document id. Scores are compared as 32-bit floats,
+        as in trec_eval. The rank column is ignored.
         """
         scores = self.scores.get(topic, {})
         single = dict(zip(scores, array("f", scores.values()), strict=True))
@@ -56,8 +56,8 @@ class Qrels(NamedTuple):
 
 class SubtopicQrels(NamedTuple):
     """Relevance grades by subtopic. ``subtopics``: topic → subtopic → document id → grade.
-    ``grades``: topic → document id → its highest grade over the subtopics, for measures that know
-    of none."""
+    ``grades``: topic → document id → its highest grade over the subtopics, for measures without
+    subtopics."""
 
     subtopics: Mapping[str, Mapping[str, Mapping[str, int]]]
     grades: Mapping[str, Mapping[str, int]]
@@ -65,9 +65,9 @@ class SubtopicQrels(NamedTuple):
 
 @reads_file
 def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
-    """Read a run file, or its text; the run's name is its last column.
+    """Read a run file, or its text; the run is named in the last column.
 
-    The first of several lines about one document of a topic is kept.
+    Of several lines about one document of a topic, the first is kept.
     """
     scores: dict[str, dict[str, float]] = {}
     ranks: dict[str, dict[str, int]] = {}
@@ -91,7 +91,7 @@ def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
             second.setdefault(q0, number)
         try:
             rank, score = int(raw_rank), float(raw_score)
-            # int and float take digits of other scripts, too, and 1_000.
+            # int and float also accept digits of other scripts, and 1_000.
             numbers = raw_rank + raw_score
             good = math.isfinite(score) and numbers.isascii() and "_" not in numbers
         except ValueError:
@@ -102,11 +102,11 @@ def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
         if topic != current:
             current = topic
             listed_there, ranked = scores.setdefault(topic, {}), ranks.setdefault(topic, {})
-            # The topic may have been there before.
+            # The topic may have occurred before.
             last_rank = max(ranked.values(), default=-math.inf)
             last_score = min(listed_there.values(), default=math.inf)
         if doc in listed_there:
-            if len(names) == 1:  # that they are several runs is said once
+            if len(names) == 1:  # a file with several runs has its own fault, reported once
                 faults.at(number, topic).error(
                     f"The document {quoted(doc)} is listed twice in the topic.",
                     "Keep the better one; the first was read.",
@@ -128,8 +128,8 @@ def _tell_of_run(
     unordered: Mapping[str, int],
     faults: FaultList,
 ) -> None:
-    """Report what a run as a whole has wrong. ``names`` and what stands in the ``second`` column
-    are given with their first lines, ``unordered`` topics with that at which they are so."""
+    """Report the faults of a run as a whole. ``names`` of runs and odd values of the ``second``
+    column come with their first lines, ``unordered`` topics with the first line out of order."""
     if len(names) > 1:
         faults.error(
             sorted(names.values())[1],
@@ -208,7 +208,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
     """
     grades: dict[str, dict[str, int]] = {}
     iterations: dict[str, int] = {}
-    lines: dict[tuple[str, str], int] = {}  # made only where a document is judged twice
+    lines: dict[tuple[str, str], int] = {}  # filled only if a document is judged twice
     for number, topic, iteration, doc, grade in _judgments(source, faults):
         if iteration not in {"0", "1", "Q0", "q0"}:
             iterations.setdefault(iteration, number)
@@ -243,8 +243,8 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
 
 @reads_file
 def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
-    """Read qrels whose second column is the subtopic, as TREC's diversity tasks and ndeval have
-    them; ``0`` on all lines means a single one.
+    """Read qrels whose second column is the subtopic, as in TREC's diversity tasks and ndeval.
+    ``0`` on all lines means a single subtopic.
 
     A document may be judged once for each subtopic of its topic.
     """
@@ -268,8 +268,8 @@ def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
 def _judgments(
     source: SourceText, faults: FaultList, *, second: str = "0"
 ) -> Iterator[tuple[int, str, str, str, int]]:
-    """The judgments of qrels: number of the line, topic, second column, document id, grade. Faults
-    say that the second column is to be a ``second``."""
+    """The judgments of qrels: line number, topic, second column, document id, grade. ``second`` is
+    what messages say that the second column should hold."""
     small = {str(grade): grade for grade in range(10)}
     empty, of_beir = True, False
     for number, line in source.numbered():
@@ -296,8 +296,8 @@ def _judgments(
 
 @reads_file
 def read_topic_list(source: SourceText, faults: FaultList) -> tuple[str, ...]:
-    """Read topic ids, one a line; what stands after a tab is not looked at. Blank lines are
-    passed over, an id twice is an error."""
+    """Read topic ids, one per line; anything after a tab is ignored, and so are blank lines. A
+    repeated id is an error."""
     lines: dict[str, int] = {}
     for number, line in source.numbered():
         topic = line.partition("\t")[0].strip()
@@ -310,10 +310,10 @@ def read_topic_list(source: SourceText, faults: FaultList) -> tuple[str, ...]:
 
 
 def _columns(line: str, wanted: int) -> list[str]:
-    """The columns of a line that white space does not split into ``wanted``.
+    """The columns of a line that ``str.split`` does not split into ``wanted`` columns.
 
-    Tabs separate if they give the right number; else ASCII white space only, so that an id may
-    hold a no-break space.
+    Tabs separate if they give the right number, else ASCII white space, so that an id may contain
+    a no-break space.
     """
     if line.count("\t") == wanted - 1:
         return [cell.strip() for cell in line.split("\t")]
@@ -321,13 +321,12 @@ def _columns(line: str, wanted: int) -> list[str]:
 
 
 def heads_beir(line: str) -> bool:
-    """Whether a line is the first of the qrels of BEIR's collections, which have no second
-    column."""
+    """Whether a line is the header of BEIR's qrels, which lack the second column."""
     return _OF_BEIR.fullmatch(line) is not None
 
 
 def _qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
-    """The columns of a line that white space does not split into four."""
+    """The columns of a line of qrels that ``str.split`` does not split into four."""
     if of_beir and len(cells := _columns(line, _QRELS_COLUMNS - 1)) == _QRELS_COLUMNS - 1:
         return [cells[0], "0", *cells[1:]]
     cells = _columns(line, _QRELS_COLUMNS)
@@ -347,7 +346,7 @@ def _qrels_columns_fault(line: str, cells: list[str], second: str) -> tuple[str,
 
 
 def _no_columns(line: str, cells: list[str]) -> str:
-    """What to say of a line that is JSON, or that commas separate."""
+    """The cure for a line that is JSON or separated by commas; else empty."""
     if line.lstrip()[:1] in ("{", "["):
         return "This is JSON: have it written in columns (ranx: save(…, kind='trec')). "
     if len(cells) == 1 and "," in line:
@@ -376,7 +375,7 @@ def _count(line: str, cells: list[str]) -> str:
 
 
 def warn_of_ties(faults: FaultList, topics: Sequence[str]) -> None:
-    """Warn of the topics of a run all of whose documents have one score."""
+    """Warn of ``topics`` of a run in which all documents have the same score."""
     if topics:
         faults.warning(
             0,

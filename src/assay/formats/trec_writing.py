@@ -1,4 +1,4 @@
-"""TREC run files and qrels, written: what :mod:`assay.formats.trec` reads."""
+"""Writing of TREC run files and qrels, as :mod:`assay.formats.trec` reads them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from itertools import chain, islice
 from assay.model.errors import AssayError
 from assay.model.wording import quoted
 
-_ROWS = 2_000  # lines that are put together at once
+_ROWS = 2_000  # lines per piece
 _BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
     """A qrels file from (topic, document id or PassageKey, grade) in the given order.
 
-    Columns are separated by a space; by a tab on every line where some id holds a space (an
-    R2C2 run name may). Raises :class:`AssayError` for ids that no qrels file can hold.
+    Columns are separated by spaces, or by tabs throughout if any id contains a space (an R2C2 run
+    name may). Raises :class:`AssayError` for ids that no qrels file can hold.
     """
     return format_judged((topic, "0", doc, grade) for topic, doc, grade in rows)
 
@@ -32,8 +32,8 @@ def format_judged(rows: Iterable[tuple[str, str, str, int]]) -> str:
 def judged_lines(
     rows: Callable[[], Iterable[tuple[str, str, str, int]]],
 ) -> Callable[[], Iterator[bytes]]:
-    """What gives the same in pieces, for more rows than are held at once; ``rows`` gives them anew
-    each time. Raises :class:`AssayError` at once."""
+    """A function that yields what :func:`format_judged` returns in pieces, for more rows than fit
+    in memory; ``rows`` is called for each pass. Raises :class:`AssayError` at once."""
     separator = _separator(one for row in rows() for one in row[:3])
 
     def pieces() -> Iterator[bytes]:
@@ -44,8 +44,8 @@ def judged_lines(
 
 
 def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], Iterator[bytes]]:
-    """What gives a run file in pieces: for each topic its documents, best first, with ranks from 1
-    and whole scores that fall to 1, so that no tool finds two of them equal.
+    """A function that yields a run file in pieces: for each topic its documents, best first, with
+    ranks from 1 and integer scores descending to 1, so that no tool sees ties.
 
     Columns are separated as in :func:`format_qrels`. Raises :class:`AssayError` at once for a name
     or ids that no run file can hold.
@@ -54,7 +54,7 @@ def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], 
 
     @lru_cache(10)
     def ends(count: int) -> list[str]:
-        """What stands behind the documents of a list of so many."""
+        """The ends of the lines (rank, score, name) of a list of ``count`` documents."""
         cells = ((str(rank), str(count + 1 - rank), name) for rank in range(1, count + 1))
         return [separator.join(("", *some)) + "\n" for some in cells]
 
@@ -68,7 +68,7 @@ def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], 
 
 
 def _separator(ids: Iterable[str]) -> str:
-    """What stands between columns with these ids in them."""
+    """The separator of columns that hold these ids."""
     found = list(dict.fromkeys(ids))
     if " ".join(found).split() == found:
         return " "
