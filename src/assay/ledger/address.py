@@ -1,4 +1,4 @@
-"""The URL of a PostgreSQL database: what libpq is told, what Assay reads, and what may be shown."""
+"""The URL of a PostgreSQL ledger: the parts for libpq, for Assay, and for people to see."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ _MOST = 1024  # partitions
 
 
 def is_url(text: str) -> bool:
-    """Whether that is meant for a URL, and not for a path: ``postgresql:assay`` is one, too, and
-    what else libpq takes."""
+    """Whether ``text`` is meant as a URL or another connection string of libpq, not as a path."""
     scheme = text.partition(":")[0].casefold()
     return "://" in text or scheme in SCHEMES or "password=" in text.replace(" ", "")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a ledger is. ``url`` is for libpq and holds no ``password``; ``name`` is for people.
-    The tables lie in ``schema``; where they have to be made, the labels in so many ``partitions``
-    (0: undivided). ``hosts`` are all that it may lead to; of sockets their folders, and
-    ``service=NAME`` for what a file of libpq's says."""
+    """A ledger's place. ``url`` is for libpq and holds no ``password``; ``name`` is for people. The
+    tables are in ``schema``. If they have to be made, the labels are divided into ``partitions``
+    (0: undivided). ``hosts`` holds every host that it may lead to, the folder of a socket, or
+    ``service=NAME`` for an entry in a libpq service file."""
 
     url: str
     name: str
@@ -40,9 +39,9 @@ class Address:
 
     @classmethod
     def of(cls, text: str) -> Address:
-        """Read ``postgresql://USER@HOST:PORT/DATABASE?schema=NAME&partitions=N``, where all that
-        libpq knows may stand beside ``schema`` and ``partitions``. Raises SettingsError, without
-        telling more of the text than is sure to be no secret."""
+        """Parse ``postgresql://USER@HOST:PORT/DATABASE?schema=NAME&partitions=N``. The query may
+        also hold any parameter of libpq. Raises SettingsError with a message that repeats only
+        parts of the text that cannot be secret."""
         try:
             parts = urlsplit(text)
             strict = bool(parts.query)
@@ -51,13 +50,13 @@ class Address:
         except ValueError:
             raise _unreadable() from None
         who, at, hosts = parts.netloc.rpartition("@")
-        slashes = text.partition(":")[2].startswith("//")  # or the path would be the host to libpq
-        # A / in a password would make it the path.
+        slashes = text.partition(":")[2].startswith("//")  # else libpq reads the path as the host
+        # A / in a password would move the rest of it, and the @, into the path.
         plain = all(map(_HOST.fullmatch, hosts.split(","))) and "@" not in parts.path
         if parts.scheme not in SCHEMES or parts.fragment or not (slashes and plain):
             raise _unreadable()
         user, _, password = who.partition(":")
-        if "@" in user:  # libpq takes what follows the first for the host
+        if "@" in user:  # libpq would read what follows the first @ as the host
             raise _unreadable()
         in_query = given.pop("password", None)
         secret = unquote(password) or in_query
@@ -88,8 +87,8 @@ def _hosts(netloc: str, given: Mapping[str, str]) -> Iterator[str]:
 
 
 def without_password(text: str) -> str:
-    """The same URL. Raises SettingsError where it holds a password: files and command lines are
-    seen by others."""
+    """Return the URL unchanged. Raises SettingsError if it holds a password, since others can see
+    files and command lines."""
     where = Address.of(text)
     if where.password is not None or "sslpassword" in where.settings:
         raise SettingsError(

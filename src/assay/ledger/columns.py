@@ -1,5 +1,5 @@
-"""The labels that can count, as columns: read once, sorted, looked up by unit. Where there are many
-they lie in a file that is mapped into memory."""
+"""The labels that can count, as columns: read once, sorted, and looked up by unit. Many labels are
+kept in a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 HELD = 2_000_000
-"""Labels that are held in memory; more lie in a file."""
+"""The most labels held in memory; more are kept in a file."""
 
-_SORTED = 200_000  # labels that are sorted at once
+_SORTED = 200_000  # labels sorted at once
 _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
-_TEXTS = 2 << 20  # characters of texts that are held; others are in a file
-_AT_ONCE = 10_000  # labels whose texts are read from there at once
-_WEIGHED = 200_000  # labels that are set against each other at once
-_AWAY = np.int64(1 << 32)  # above all codes of texts that are held
+_TEXTS = 2 << 20  # characters of texts held in memory; others are in a file
+_AT_ONCE = 10_000  # labels whose texts are read from that file at once
+_WEIGHED = 200_000  # labels compared at once
+_AWAY = np.int64(1 << 32)  # above all codes of texts held in memory
 
 Places = npt.NDArray[np.int64]
-"""Where labels stand among the columns."""
+"""Indices of labels in the columns."""
 
 _COLUMNS = ("high", "low", "row", "task", "who", "verdict", "detail")
 
-_NOTHING_SAID = 0  # the code of no text: a label failed just where it has no verdict
+_NOTHING_SAID = 0  # the code of no text; a label has no verdict if and only if it failed
 NONE, CLOSELY = -1, -2
-"""In place of a label's place: no label counts, or which one does must be looked at closely."""
+"""Instead of a place: no label counts, or the full policy must decide which one does."""
 
 
 class Known:
-    """What is the same of several labels of some tasks: whose they are, and what they say."""
+    """Values that labels of some tasks share: labellers, tasks, verdicts and details."""
 
     def __init__(self, ledger: AnyLedger, versions: Mapping[str, str]) -> None:
         self._ledger = ledger
@@ -53,18 +53,18 @@ class Known:
         self.versions = versions
         scratch = Scratch()
         self.verdicts, self.details = _Codes(scratch), _Codes(scratch)
-        self.samples: dict[int, int] = {}  # by number, where it is not 0
-        self.overrules: dict[int, str] = {}  # by number, of those that take another's place
+        self.samples: dict[int, int] = {}  # by label number, if not 0
+        self.overrules: dict[int, str] = {}  # by label number, if it overrules another
 
     def row(self, newest: int) -> np.dtype[Any]:
-        """A label, as narrow as the ledger allows."""
+        """The dtype of a label, as narrow as the ledger allows."""
         highest = (newest, *(max(one, default=0) for one in (self.tasks, self.labellers)))
         row, task, who = map(np.min_scalar_type, highest)
         kinds = ("u8", "u8", row, task, who, "i4", "i4")
         return np.dtype(list(zip(_COLUMNS, kinds, strict=True)))
 
     def read(self, newest: int, into: Callable[[Mapping[str, Any], int], None]) -> None:
-        """Give the columns of the labels up to a number, some at a time, oldest first."""
+        """Pass the labels' columns up to number ``newest`` to ``into``, in blocks, oldest first."""
         for block in self._ledger.of_versions(self.versions, newest):
             columns = zip(*block, strict=True)
             numbers, units, task, by, verdicts, samples, over, details = columns
@@ -79,19 +79,19 @@ class Known:
 
 
 class Columns:
-    """The labels of some tasks in their present versions, in the order of their units, some thirty
-    bytes each: 16 of the unit's hash, and the rest as narrow as the ledger allows. More than
-    :data:`HELD` lie in a file that is mapped: the system takes its pages back where it needs room.
+    """The labels of some tasks in their present versions, sorted by unit.
 
-    Of a label what scores need is held, verdicts and details as far as many have the same: others
-    lie in a file. Its uid, key, reason, error, tokens, cost, seconds and time are had from the
-    ledger (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
+    A label takes some thirty bytes: 16 for the unit's hash, the rest as narrow as the ledger
+    allows. More than :data:`HELD` labels are kept in a memory-mapped file, whose pages the system
+    can reclaim. Only what scores need is kept: frequent verdicts and details in memory, others in a
+    file. The ledger has the rest (:meth:`assay.ledger.Ledger.whole`,
+    :meth:`assay.ledger.Ledger.keys`).
     """
 
     def __init__(self, known: Known, columns: Mapping[str, npt.NDArray[Any]]) -> None:
-        """``columns`` are in the order of ``high``, labels of one unit oldest first."""
+        """``columns`` must be sorted by ``high``, labels of one unit oldest first."""
         self._known = known
-        # (Plain integers are had fastest of views.)
+        # Memory views return plain integers fastest.
         views: list[Any] = [columns[name].data for name in _COLUMNS]
         self._high, self._low, self._row, self._task, self._who = views[:5]
         self._verdict, self._detail = views[5:]
@@ -144,8 +144,8 @@ class Columns:
             place += 1
 
     def labelled_again(self, task: str, name: str) -> Iterator[Places]:
-        """The places of the labels that labellers of a name gave under a task, of which a unit has
-        several: some at a time, those of one unit at once."""
+        """The places of labels by labellers of a name for a task, if a unit has several, in blocks
+        that never divide a unit."""
         tasks = [number for number, one in self._known.tasks.items() if one == task]
         who = [number for number, one in self._known.labellers.items() if one.name == name]
         for some in self._blocks():
@@ -160,7 +160,7 @@ class Columns:
                 yield own[repeated]
 
     def _blocks(self) -> Iterator[slice]:
-        """All places, some at a time, those of one unit at once."""
+        """All places in blocks that never divide a unit."""
         high, end = np.asarray(self._high), 0
         while end < len(self):
             begin, last = end, min(end + _WEIGHED, len(self)) - 1
@@ -176,16 +176,16 @@ class Columns:
         return map(self.at, places.tolist())
 
     def several(self, first: Places) -> npt.NDArray[np.bool_]:
-        """Which units, whose oldest labels stand at these places, have more (or share half of their
-        hash with one that has)."""
+        """Which units, given by the places of their oldest labels, have several labels (or share
+        half of their hash with another unit)."""
         high = np.asarray(self._high)
         after = np.minimum(first + 1, len(high) - 1)
         found: npt.NDArray[np.bool_] = (after > first) & (high[after] == high[first])
         return found
 
     def first(self, units: bytes) -> Places:
-        """The place of the oldest label of each unit (hashes of 16 bytes, one behind the other), or
-        NONE."""
+        """The place of each unit's oldest label, or NONE. ``units`` is the units' 16-byte hashes,
+        concatenated."""
         high, low = np.frombuffer(units, ">u8").reshape(-1, 2).astype(np.uint64).T
         places = np.searchsorted(np.asarray(self._high), high)
         inside = np.minimum(places, max(len(self) - 1, 0))
@@ -203,11 +203,11 @@ class Columns:
     def counting(
         self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]
     ) -> Callable[[Places], Places]:
-        """What gives, for the oldest label of each unit, the place of the one that counts: the only
-        one of the highest ``weight``. NONE where all weigh 0, CLOSELY where several weigh the same.
+        """A function from the places of units' oldest labels to the places of the labels that
+        count: the only one of the highest ``weight``, NONE if all weigh 0, CLOSELY in a tie.
 
-        ``weight`` is the same for all labels that one labeller gave under one task, but for those
-        that are to be weighed ``by_label``."""
+        ``weight`` must be the same for all labels of one labeller and task, except for those for
+        which ``by_label`` is true."""
         counts = np.full(len(self), NONE, np.min_scalar_type(-len(self) - 1))
         for some in self._blocks():
             self._count(some, counts[some], weight, by_label)
@@ -242,7 +242,7 @@ class Columns:
             counts[high == high[odd]] = CLOSELY
 
     def rows(self, places: Places) -> npt.NDArray[np.int64]:
-        """The numbers of labels in the ledger."""
+        """The labels' numbers in the ledger."""
         return np.asarray(self._row)[places]
 
     def failed(self, places: Places) -> npt.NDArray[np.bool_]:
@@ -251,7 +251,7 @@ class Columns:
         return found
 
     def by_who(self, places: Places, value: Callable[[LabellerId], bool]) -> npt.NDArray[np.bool_]:
-        """What ``value`` is of each label's labeller."""
+        """``value`` of each label's labeller."""
         who = np.asarray(self._who)[places]
         some, which = np.unique(who, return_inverse=True)
         return np.array([value(self._known.labellers[one]) for one in some.tolist()], np.bool_)[
@@ -261,8 +261,8 @@ class Columns:
     def verdicts(
         self, places: Places, value: Callable[[Mapping[str, Any]], V]
     ) -> Iterator[tuple[Places, list[V | None], Places]]:
-        """What ``value`` is of the verdicts of labels: which of the labels, the values of those
-        verdicts that differ (None of one that failed), and which of these each label's is."""
+        """``value`` of the labels' verdicts in blocks of (indices into ``places``, values of the
+        distinct verdicts, index of each label's value). The value of a failed label is None."""
         codes = np.asarray(self._verdict)[places]
         held, away = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         away_at_once = (away[at : at + _AT_ONCE] for at in range(0, len(away), _AT_ONCE))
@@ -272,8 +272,8 @@ class Columns:
             yield which, [None if one is None else value(one) for one in said], each
 
     def by_kind(self, places: Places) -> Iterator[tuple[Label, Places]]:
-        """Labels that are alike in task, labeller and detail: one of them, and where all are among
-        ``places``."""
+        """Groups of labels of equal task, labeller and detail: one of the labels, and the indices
+        into ``places`` of all."""
         columns = [np.asarray(one)[places] for one in (self._task, self._who, self._detail)]
         columns[-1] = np.where(columns[-1] < 0, _AWAY - columns[-1], columns[-1])
         order = np.lexsort(columns)
@@ -300,8 +300,7 @@ class Columns:
 
 
 class _Sorting:
-    """Labels put into parts by the first bits of their units' hashes: each part can be sorted in
-    memory."""
+    """Sorts labels by unit, in parts by the first bits of the hash that each fit into memory."""
 
     def __init__(self, row: np.dtype[Any], most: int) -> None:
         self._row, self._parts = row, Parts(Scratch())
@@ -323,7 +322,7 @@ class _Sorting:
             self._parts.add(part, records.tobytes())
 
     def sorted(self) -> Iterator[npt.NDArray[Any]]:
-        """Part after part in the order of hashes, labels of one unit oldest first."""
+        """The parts in the order of hashes, labels of one unit oldest first."""
         self._put()
         for number in range(1 << self._bits):
             part = np.frombuffer(self._parts.read(number), self._row)
@@ -333,7 +332,7 @@ class _Sorting:
 def by_part(
     parts: npt.NDArray[Any], records: npt.NDArray[Any]
 ) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-    """Part after part with its records, in their order."""
+    """Group ``records`` by the part of each, keeping their order."""
     order = np.argsort(parts, kind="stable")
     some, begins = np.unique(parts[order], return_index=True)
     for part, which in zip(some.tolist(), np.split(order, begins[1:]), strict=False):
@@ -341,8 +340,8 @@ def by_part(
 
 
 class _Codes(dict[str | None, int]):
-    """JSON texts of which many labels' are equal: each has a code, and is held once. Where nearly
-    all differ most lie in ``scratch``: their codes are below 0."""
+    """Codes for JSON texts that many labels share. Each text is held once; beyond a limit texts go
+    to ``scratch`` and get negative codes."""
 
     def __init__(self, scratch: Scratch) -> None:
         super().__init__({None: _NOTHING_SAID})
@@ -361,12 +360,12 @@ class _Codes(dict[str | None, int]):
         return -len(self._more)
 
     def kind(self) -> np.dtype[Any]:
-        """Whole numbers as narrow as the codes allow."""
+        """The narrowest integer dtype for the codes."""
         away, last = len(self._more), len(self._texts) - 1
         return np.min_scalar_type(-max(away, last + 1) if away else last)
 
     def said(self, code: int) -> Any:
-        """What the text of a code says; None where there is none."""
+        """The parsed text of a code; None for the code of no text."""
         if code in self._read:
             return self._read[code]
         text = self._texts[code] if code >= 0 else self._more[-code - 1]

@@ -1,7 +1,6 @@
-"""The labels of a whole ledger in the Parquet files of an export, as far as scores need them.
+"""Scoring from the Parquet files of an export that holds a whole ledger.
 
-Files are scanned by polars one after the other, in the order of their labels' numbers, so that
-memory holds few labels however many there are.
+Polars scans the files in the order of the labels' numbers, so that few labels are in memory.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from assay.model.scratch import Scratch
 from assay.tasks.base import canonical
 
 WRITTEN = "ledger.json"
-"""Beside the files: the head of the ledger that they hold, written last."""
+"""The file with the exported ledger's head, written last."""
 AT_ONCE = 50_000
-"""Labels in memory, and at most in a file that is written."""
-_ROWS = 2_000  # labels of which there are objects
+"""The most labels read at once, or written to one file."""
+_ROWS = 2_000  # labels that are Python objects at once
 _EACH = pl.lit(value=True)
 SCHEMA = pl.Schema({
     name: pl.Int64 if name in ("number", "sample")
@@ -44,7 +43,7 @@ SCHEMA = pl.Schema({
 })  # fmt: skip
 """The columns of :data:`assay.ledger.lines.WHOLE`; hashes are hexadecimal."""
 HASHES = tuple(map(WHOLE.index, ("uid", "key", "unit_hash", "overrules")))
-"""Which of them are hashes, or what stands in place of one."""
+"""The positions of the hash columns in it."""
 _STORED: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("uid", "unit_hash"), packed),
     **dict.fromkeys(("key", "overrules"), as_stored),
@@ -58,15 +57,15 @@ Who = tuple[str, str, str]
 
 
 class ParquetLedger:
-    """The labels of an export, which were found to be what the ledger held: that none lacks, or is
-    there twice, and that each is as it was written. Of each the key lies in a file without a name.
+    """The labels of an export, checked on opening: all that the ledger held, each once, unchanged.
+    Their keys are kept in a temporary file.
 
-    Raises SettingsError where they are not, or a file is not to be read.
+    Raises SettingsError if the check fails or a file cannot be read.
     """
 
     def __init__(self, folder: Path, told: ProgressCallback = no_progress) -> None:
         self.name = str(folder)
-        self._head = _head(folder)  # first: a folder that is another may be a whole disk
+        self._head = _head(folder)  # first: a wrong folder may be a whole disk to search
         self._pieces = _pieces(folder)
         self._tasks: dict[str, int] = {}
         self._who: dict[Who, int] = {}
@@ -111,7 +110,7 @@ class ParquetLedger:
         who: Mapping[Who, orjson.Fragment],
         verdicts: Verdicts,
     ) -> bytes:
-        """The digest of the last of some rows, which are behind one of ``digest``."""
+        """Check rows that follow the label with ``digest``; return the digest of the last one."""
         columns = [*zip(*rows, strict=True)]
         uids = of_each(partial(uids_of, who, verdicts), *SAYS(columns))
         texts = of_each(are_texts_of, *TEXTS(columns))
@@ -127,7 +126,7 @@ class ParquetLedger:
             self._refuse(f"one of labels {rows[0][0]:,} to {rows[-1][0]:,} is not a label: {error}")
 
     def _take(self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment]) -> None:
-        """Take in a row."""
+        """Note what later look-ups need from a row."""
         number, _, key, task, version, _, _, labeller, _, status, *_, detail = row
         name, kind, params = labeller
         if labeller not in who:
@@ -262,8 +261,8 @@ class ParquetLedger:
     def _frames(
         self, columns: Iterable[str] = WHOLE, where: pl.Expr = _EACH
     ) -> Iterator[pl.DataFrame]:
-        """Columns of the labels, or of some, by their numbers, some at a time. A piece of a file is
-        read when the numbers that it begins with come."""
+        """Columns of the labels ``where`` the condition holds, in blocks ordered by number. A piece
+        of a file is read when its lowest number is due."""
         wanted = list(columns)
         read = [pl.col(one).cast(SCHEMA[one]) for one in dict.fromkeys(("number", *wanted))]
         pending = pl.DataFrame(schema={one: SCHEMA[one] for one in ("number", *wanted)})
@@ -280,18 +279,17 @@ class ParquetLedger:
 
 
 def _among(column: str, values: Iterable[Any]) -> pl.Expr:
-    """Whether a column has one of these values. As one list: polars compares many values that stand
-    each by itself with what each piece of a file says of its own, one after the other."""
+    """Whether a column has one of these values. They are passed as one list, as polars would check
+    separate values one by one against the statistics of every piece of a file."""
     return pl.col(column).is_in(pl.Series([*values], dtype=SCHEMA[column]).implode())
 
 
 AnyLedger = Ledger | ParquetLedger
-"""What labels are read from, to score by them."""
+"""A source of labels to score by."""
 
 
 def _pieces(folder: Path) -> list[tuple[int, Path, int]]:
-    """The files in a folder in pieces: the least number of each, its file, and where it begins
-    there."""
+    """The files in a folder as pieces: the lowest label number, the file, and the first row."""
     found: list[tuple[int, Path, int]] = []
     for path in sorted(folder.rglob("*.parquet")):
         with _explained(path):
@@ -308,7 +306,7 @@ def _pieces(folder: Path) -> list[tuple[int, Path, int]]:
 
 
 def _head(folder: Path) -> Head:
-    """The head of the ledger that was exported."""
+    """Read the head of the exported ledger."""
     try:
         found = orjson.loads((folder / WRITTEN).read_bytes())
         return Head(int(found["labels"]), bytes.fromhex(found["head"]), (*found.get("draws", ()),))
@@ -332,7 +330,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _stored(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Rows with values as a ledger stores them."""
+    """Rows with values converted to how a ledger stores them."""
     columns = []
     for name in frame.columns:
         values, stored = frame[name].to_list(), _STORED.get(name)
@@ -343,7 +341,7 @@ def _stored(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def _rows(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """Whole rows as :data:`assay.ledger.lines.COLUMNS` has them, with labellers in place of their
+    """Rows with the columns :data:`assay.ledger.lines.COLUMNS`, but labellers instead of their
     numbers."""
     return ((*row[:7], row[7:10], *row[10:]) for row in _stored(frame))
 

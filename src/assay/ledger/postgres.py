@@ -1,4 +1,4 @@
-"""The ledger on PostgreSQL, for a team or a cluster: a schema of a database that all reach."""
+"""The ledger on PostgreSQL, for a team or a cluster: a schema in a shared database."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
 from assay.model.errors import LedgerError
 
 PATIENCE = 60.0
-"""Seconds that a server is waited for which was there before; once, until it is there again."""
-_TRIES = 10  # of one thing while connections are lost, the last ones a second apart
-# Whoever is gone without a word is noticed after a minute: the server here, and we there, whose
-# claims would stand for two hours by default.
+"""Seconds to wait for a server that has gone away; it is not waited for again until it is back."""
+_TRIES = 10  # attempts if connections are lost, the last ones a second apart
+# Server and client notice after a minute that the other is gone. By default the claims of a dead
+# client would last for two hours.
 _SETTINGS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -35,26 +35,26 @@ _SETTINGS = {
     "tcp_user_timeout": 60_000,
     "application_name": "assay",
 }
-# Whatever else the server, the database or the role has set. Numbers come with all their digits;
-# what takes long is not broken off (as pg_dump does it). Read committed: what others wrote while a
-# lock was waited for has to be seen.
+# These override settings of the server, the database or the role. Numbers come with all their
+# digits, and long queries are not cancelled (as in pg_dump). Read committed: after waiting for a
+# lock, what others wrote meanwhile must be visible.
 _SESSION = {
     "bytea_output": "hex",
     "client_encoding": "UTF8",
     "default_transaction_isolation": "read committed",
     "extra_float_digits": "3",
-    "idle_in_transaction_session_timeout": "0",  # what is tried is scored within one
+    "idle_in_transaction_session_timeout": "0",  # labels on trial are scored within a transaction
     "jit": "off",
-    "lock_timeout": "90s",  # longer than a machine that is gone can hold one
+    "lock_timeout": "90s",  # longer than a dead client can hold one
     "statement_timeout": "0",
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
 }
 _WHICH = "SELECT pg_backend_pid()"
-_FREE_WITHIN = 2.0  # seconds in which a pooler finds a session for one more
-# objsubid 2: locks of two numbers. Of the second 0 is alone: it and any other are in each other's
-# way.
+_FREE_WITHIN = 2.0  # seconds in which a pooler provides another session
+# objsubid 2 marks locks of two numbers. The second is the number of shards; 0, an exclusive claim,
+# conflicts with every other.
 _HOLDERS = (
     "SELECT application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid) "
     "WHERE locktype = 'advisory' AND objsubid = 2 AND classid = ?::int::oid AND pid <> "
@@ -63,8 +63,8 @@ _HOLDERS = (
 )
 
 
-# For each question its unit, then its label, by indexes: OFFSET 0 keeps the server from reading all
-# labels instead, which it does where it has not counted them yet.
+# For each question, find its unit and then its label, by indexes. Without OFFSET 0, a server that
+# has no statistics yet would read all labels instead.
 _OF_ASKED = (
     "FROM asked CROSS JOIN LATERAL (SELECT * FROM units WHERE hash = asked_unit OFFSET 0) units "
     "CROSS JOIN LATERAL (SELECT * FROM labels WHERE labels.unit = units.id AND "
@@ -73,12 +73,12 @@ _OF_ASKED = (
 
 
 class _Lost(LedgerError):
-    """The connection is gone; what was under way may have been done or not."""
+    """The connection was lost; it is unknown whether the last command was executed."""
 
 
 class PostgresStore:
-    """A connection to a schema. Where the server goes away and comes back within
-    :data:`PATIENCE`, whoever reads or adds labels sees nothing of it but time."""
+    """A connection to a schema. If the server goes away and comes back within :data:`PATIENCE`,
+    reading and adding labels is only delayed."""
 
     place: Place
     remote = True
@@ -92,9 +92,9 @@ class PostgresStore:
         self._wrote = False
         self._listens = False
         self._changed = True
-        self._gone = False  # the server did not come back; it is tried again, not waited for
+        self._gone = False  # the server did not come back: try it once, do not wait again
         with self.explained():
-            self._connection = self._connect()  # nobody is waited for who was not there before
+            self._connection = self._connect()  # do not wait for a server that was never there
 
         def begun(retried: bool) -> None:
             with self.explained():
@@ -110,7 +110,7 @@ class PostgresStore:
 
     @staticmethod
     def exists(url: str) -> bool:
-        """Whether there is a ledger. Raises LedgerError where the database cannot be asked."""
+        """Whether there is a ledger. Raises LedgerError if the database cannot be reached."""
         try:
             PostgresStore(url, create=False).close()
         except Missing:
@@ -132,7 +132,7 @@ class PostgresStore:
         )  # fmt: skip
 
     def _settle(self, connection: psycopg.Connection[Any]) -> None:
-        """What holds for as long as the session lasts."""
+        """Prepare a new session."""
         adapted(connection)
         connection.add_notify_handler(self._notified)
         given = {"search_path": self._address.schema, **_SESSION}
@@ -146,8 +146,8 @@ class PostgresStore:
             )
 
     def _is_shared(self, connection: psycopg.Connection[Any]) -> bool:
-        """Whether the pooler that is there gives a second client the session that the first has, or
-        the first another one. Where no session is left for a second, each has its own."""
+        """Whether a connection pooler gives a second client the first one's session, or moves the
+        first to another. If no session is left for a second client, each has its own."""
         with closing(self._connect()) as second:
             second.pgconn.send_query(_WHICH.encode())
             with selectors.DefaultSelector() as selector:
@@ -163,7 +163,7 @@ class PostgresStore:
         self._changed |= notice.pid != self._number
 
     def _reconnect(self) -> None:
-        """Connect again, with all that this connection held. Raises LedgerError where the server
+        """Connect again and restore what this connection held. Raises LedgerError if the server
         does not come back."""
         until, pause = time.monotonic() + (0 if self._gone else PATIENCE), 0.05
         while True:
@@ -182,13 +182,13 @@ class PostgresStore:
             except LedgerError as error:
                 if time.monotonic() >= until:
                     self._gone = True
-                    # Not as lost once more: whoever began all this would try again.
+                    # Not _Lost, which would make persistently() try again.
                     raise LedgerError(str(error)) from None
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
 
     def persistently(self, write: Callable[[bool], T]) -> T:
-        if self._within:  # whoever began it begins again
+        if self._within:  # whoever began the transaction begins it again
             return write(False)
         with self._lock:
             for attempt in range(_TRIES):
@@ -198,7 +198,7 @@ class PostgresStore:
                     if attempt == _TRIES - 1:
                         raise
                 self._reconnect()
-                if attempt:  # a line that is cut again and again needs time, not haste
+                if attempt:  # give a connection that fails repeatedly more time
                     time.sleep(min(0.025 * 2**attempt, 1.0))
         raise AssertionError("unreachable")
 
@@ -249,8 +249,8 @@ class PostgresStore:
     def blocks(
         self, sql: str, values: Row, size: int, /, errors: str | None = None
     ) -> Iterator[list[Any]]:
-        # Each a query of its own: nothing of it is at the server that could be lost, or held there.
-        # For so many numbers, not rows: a server that has not counted them yet would sort all.
+        # Separate queries, so that the server keeps no state that could be lost. They are limited
+        # by number rather than by LIMIT: a server without statistics would sort all rows.
         *more, until, last = values
         while last < until:
             end = min(last + size, until)
@@ -269,7 +269,7 @@ class PostgresStore:
         return not connection.closed and connection.info.transaction_status != idle
 
     def begin(self) -> None:
-        # Together, as each question takes the time of a journey to the server.
+        # In one command, to save a round trip to the server.
         self._within_one(f"BEGIN; SELECT pg_advisory_xact_lock({self._key('writing')})")
 
     def _within_one(self, begin: str) -> None:
@@ -283,12 +283,12 @@ class PostgresStore:
     def rollback(self) -> None:
         self._wrote = self._within = False
         if self.in_transaction:
-            with suppress(psycopg.Error):  # it ends with the connection, too
+            with suppress(psycopg.Error):  # a lost connection ends the transaction anyway
                 self._connection.execute("ROLLBACK")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        if self._within:  # in which nobody else writes
+        if self._within:  # nobody else writes during a transaction of begin()
             yield
             return
         self._within_one("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -336,7 +336,7 @@ class PostgresStore:
         )
         numbers = dict(found.fetchall())
         at = TABLES["labels"].index("unit")
-        # All before the first is sent: a connection that copies answers nothing else.
+        # Build all rows before sending the first: during COPY the connection runs nothing else.
         self.fill("labels", [(*row[:at], numbers[row[at]], *row[at + 1 :]) for row in labels])
 
     def fill(self, table: str, rows: Iterable[Row]) -> None:
@@ -383,10 +383,10 @@ class PostgresStore:
         return int(found.fetchone()[0] or 0)
 
     def use_less_memory(self) -> None:
-        pass  # the server's is not this process's
+        pass  # the memory is the server's
 
     def flush(self) -> None:
-        pass  # what is committed, the server's disk has
+        pass  # the server writes to disk on commit
 
     # -- others ----------------------------------------------------------------------------------
 
@@ -398,7 +398,7 @@ class PostgresStore:
         if not self._listens:
             self.execute(f'LISTEN "{self._channel}"')
             self._listens = self._changed = True
-        self.execute("SELECT 1")  # which brings what was told meanwhile
+        self.execute("SELECT 1")  # receives pending notifications
         changed, self._changed = self._changed, False
         return changed
 
@@ -423,8 +423,8 @@ class PostgresStore:
                     self.execute(free, [self._key(name, 4), shards])
 
     def _take(self, name: str, shards: int, what: str) -> None:
-        """Hold the lock (name, shards) of the session, which others may hold too where it is of
-        ``shards``; one of another number is in the way. One at a time looks and takes."""
+        """Take the session lock (name, shards), which others with the same number of ``shards`` may
+        hold too; one with another number conflicts. A lock serialises looking and taking."""
         run = self._connection.execute
         with self._connection.transaction():
             run("SELECT pg_advisory_xact_lock($1::bigint)", [self._key(f"claim {name}")])
@@ -434,7 +434,7 @@ class PostgresStore:
                 run("SELECT pg_advisory_lock_shared($1::int, $2::int)", taken)
                 return
         number, _, host = found[0].removeprefix("assay ").partition(" ")
-        # Since when somebody else's session is there, not everybody may know.
+        # Only privileged roles see when another role's session began.
         since = f", since {found[1].astimezone():%H:%M:%S}" if found[1] else ""
         raise LedgerError(
             f"{what} by another process (number {number} on {host}{since}). Wait until it is "

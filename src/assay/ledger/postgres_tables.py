@@ -1,10 +1,9 @@
-"""Numbered migrations of a ledger's tables in PostgreSQL. Add at the end; never edit one that was
-released.
+"""Numbered migrations of a ledger's tables in PostgreSQL. Append only; never edit a released one.
 
-Texts are compared byte by byte, as SQLite does. What may hold any character is ``varchar``, of
-which :mod:`assay.ledger.postgres` keeps what PostgreSQL cannot hold; JSON is ``text``. Tokens are
-``numeric``, as a whole number and a fraction are told apart. No column refers to another table by
-a rule: PostgreSQL looks such rules up with the right to update, which nobody has here.
+Texts are compared byte by byte, as in SQLite. Columns that may hold any character are ``varchar``,
+whose values :mod:`assay.ledger.postgres_values` escapes; JSON is ``text``. Tokens are ``numeric``,
+which keeps integers and fractions apart. There are no foreign keys, because PostgreSQL needs the
+right to update to check them, and nobody has it here.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def _first(partitions: int) -> Iterator[str]:
     yield f"""CREATE TABLE drawn (draw bigint NOT NULL, name {_VARCHAR},
         pi float8 NOT NULL CHECK (pi >= 0 AND pi <= 1),
         drawn smallint NOT NULL CHECK (drawn IN (0, 1)), PRIMARY KEY (draw, name))"""
-    # Few of many are looked up: each by the index, whatever is known of how many there are.
+    # Only a few of many units are looked up: always use the index, whatever the statistics say.
     yield """CREATE FUNCTION noted(bytea[], bigint[], text[]) RETURNS TABLE (id bigint, hash bytea)
         LANGUAGE sql SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
         AS $$
@@ -89,11 +88,10 @@ def _first(partitions: int) -> Iterator[str]:
 
 
 MIGRATIONS: tuple[Callable[[int], Iterator[str]], ...] = (
-    # 1: all of it; updates and deletions are refused by rights and by triggers.
+    # 1: all tables; rights and triggers refuse updates and deletions.
     _first,
 )
-"""What makes the tables of one version of those of the one before; each is given the number of
-partitions."""
+"""The statements that migrate from each version to the next, given the number of partitions."""
 
 _NUMBERS = (
     "CREATE TABLE migrations (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())"
@@ -106,8 +104,8 @@ class Missing(LedgerError):
 
 
 def migrate(db: Store, where: Address, *, create: bool) -> None:
-    """Bring the tables of a schema up to date, or make them, if they are to be made where there are
-    none. Raises LedgerError where that cannot be."""
+    """Migrate the tables of a schema, or with ``create`` make them if there are none. Raises
+    LedgerError if that is impossible."""
     version = _applied(db, where)
     if version > len(MIGRATIONS):
         raise too_new(db.name, version, len(MIGRATIONS))
@@ -117,7 +115,7 @@ def migrate(db: Store, where: Address, *, create: bool) -> None:
         raise Missing(f"{db.name}: there is no ledger yet. Run 'assay judge' first.")
     db.begin()
     try:
-        version = _applied(db, where)  # somebody may have been faster
+        version = _applied(db, where)  # another process may have been faster
         if not version:
             _begin(db, where)
         for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
@@ -130,7 +128,7 @@ def migrate(db: Store, where: Address, *, create: bool) -> None:
 
 
 def _applied(db: Store, where: Address) -> int:
-    # Not to_regclass: its answer may be one from before the lock was waited for.
+    # Not to_regclass, whose answer may date from before the wait for the lock.
     there = db.execute(
         "SELECT has_schema_privilege(pg_namespace.oid, 'USAGE'), current_user FROM pg_class JOIN "
         "pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND "
@@ -148,7 +146,7 @@ def _applied(db: Store, where: Address) -> int:
 
 
 def _begin(db: Store, where: Address) -> None:
-    """Make the schema, if it is not there, and note in it what is made."""
+    """Make the schema if needed, and in it the table of migrations."""
     named = "SELECT 1 FROM pg_namespace WHERE nspname = ?"
     if not db.execute(named, [where.schema]).fetchone():
         db.execute(f'CREATE SCHEMA "{where.schema}"')

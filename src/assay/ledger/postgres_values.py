@@ -1,4 +1,4 @@
-"""What PostgreSQL and SQLite say and hold differently: queries, hashes, numbers and texts."""
+"""Differences between PostgreSQL and SQLite: queries, error messages, hashes, numbers and texts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import psycopg
 from psycopg import errors
 from psycopg.abc import Buffer
 
-_NO_HASH = bytes(17)  # longer than a hash, so that none begins so
+_NO_HASH = bytes(17)  # marks text stored in place of a hash; longer than any hash
 _ESCAPED = re.compile("\x01[AB]")
 _PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
 
 
 @lru_cache(1000)
 def spoken(sql: str) -> bytes:
-    """A query as PostgreSQL has it: values by number."""
+    """A query in PostgreSQL's form, with numbered values."""
     numbers = iter(range(1, sql.count("?") + 1))
     return re.sub(r"\?", lambda _: f"${next(numbers)}", sql).encode()
 
@@ -40,7 +40,7 @@ def cure(error: psycopg.Error, schema: str, who: str) -> str:
 
 
 def rights(schema: str, who: str) -> str:
-    """What somebody has to be given who may not do something in a schema."""
+    """The grants that ``who`` needs in a schema, as a message."""
     return (
         f'The database administrator can grant access: GRANT USAGE ON SCHEMA {schema} TO "{who}"; '
         f'GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO "{who}"; for copies into it '
@@ -49,11 +49,11 @@ def rights(schema: str, who: str) -> str:
     )
 
 
-# -- what the two databases hold differently -------------------------------------------------------
+# -- values that the two databases store differently -----------------------------------------------
 
 
 def held(value: bytes | str) -> bytes:
-    """A hash, or what stands in its place (:func:`assay.ledger.hashes.as_stored`), as bytes."""
+    """A hash, or the text stored in its place (:func:`assay.ledger.hashes.as_stored`), as bytes."""
     return value if isinstance(value, bytes) else _NO_HASH + value.encode()
 
 
@@ -76,7 +76,7 @@ class _AnyTextLoader(psycopg.adapt.Loader):
 
 
 class _AnyTextDumper(psycopg.adapt.Dumper):
-    """PostgreSQL holds no character 0: it is written as 1 A, and 1 as 1 B."""
+    """Escapes the character 0, which PostgreSQL cannot store, as 1 A, and 1 as 1 B."""
 
     def dump(self, obj: str) -> Buffer:
         if "\x00" in obj or "\x01" in obj:
@@ -85,7 +85,7 @@ class _AnyTextDumper(psycopg.adapt.Dumper):
 
 
 def adapted(connection: psycopg.Connection[Any]) -> None:
-    """Have a connection give and take values as SQLite does."""
+    """Make a connection return and accept values as SQLite does."""
     connection.adapters.register_loader("bytea", _HashLoader)
     connection.adapters.register_loader("numeric", _NumberLoader)
     connection.adapters.register_loader("varchar", _AnyTextLoader)

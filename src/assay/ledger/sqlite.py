@@ -1,4 +1,4 @@
-"""The ledger on SQLite in WAL mode: one file beside the evaluation, safe to kill at any moment."""
+"""The ledger in an SQLite file in WAL mode, which survives a kill at any moment."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from assay.ledger.store import TABLES, Place, Row, T
 from assay.model.errors import LedgerError
 
 _SMALL_CACHE = 4 << 10  # KiB
-_MOVED_EVERY = 10.0  # seconds in which labels are in the log alone
-_SHOWN = 20  # faults of the structure that are told
+_MOVED_EVERY = 10.0  # seconds for which labels may be in the log alone
+_SHOWN = 20  # faults of the structure that are reported at most
 _COUNT, _NOT = "SELECT count(*) FROM labels {}", "NOT INDEXED"
 _UTF_8 = "which writes UTF-8: 'sqlite3 OLD .dump | sqlite3 NEW' gives that back"
 # In this order (CROSS JOIN says so): for each question its unit, then its label, by indexes.
@@ -29,14 +29,14 @@ _UNIT = "(SELECT id FROM units WHERE hash = ?)"
 
 
 def _into(table: str, **given: str) -> str:
-    """The SQL that writes a row; ``given`` is how a column's value is found."""
+    """The SQL that writes a row; ``given`` holds SQL for columns whose value must be looked up."""
     columns = TABLES[table]
     values = (given.get(column, "?") for column in columns)
     return f"INSERT INTO {table} ({','.join(columns)}) VALUES ({','.join(values)})"  # noqa: S608
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
-    """Which file is at ``path``, whatever it holds."""
+    """Device and inode of the file at ``path``."""
     with suppress(OSError):
         found = path.stat()
         return found.st_dev, found.st_ino
@@ -44,7 +44,7 @@ def _file_at(path: Path) -> tuple[int, int] | None:
 
 
 class SqliteStore(sqlite3.Connection):
-    """A file, or a copy of one in memory."""
+    """A ledger in a file, or a copy of one in memory."""
 
     path: Path
     place: Place
@@ -58,8 +58,8 @@ class SqliteStore(sqlite3.Connection):
 
     @classmethod
     def at(cls, path: Path) -> Self:
-        """The ledger at a path, made or migrated where needed, for the processes of one machine.
-        Raises LedgerError where another machine's use it."""
+        """Open the ledger at a path for this machine; make or migrate it if needed. Raises
+        LedgerError if another machine is using it."""
         with ExitStack() as machine:
             if writable(path) and os.access(path.parent, os.W_OK):
                 machine.enter_context(claim_of_machine(path))
@@ -77,7 +77,7 @@ class SqliteStore(sqlite3.Connection):
 
     @classmethod
     def in_memory(cls, place: Place, name: str) -> Self:
-        """An empty ledger that is gone when it is closed; ``place`` is what it stands for."""
+        """An empty ledger in memory that stands for the one at ``place``."""
         store = connect(path := Path(":memory:"), cls)._of(path)
         store.place, store.name, store._in_memory = place, name, True
         return store
@@ -117,19 +117,19 @@ class SqliteStore(sqlite3.Connection):
         self._move_log()
 
     def _move_log(self) -> None:
-        """Have the file itself hold soon what its log does, so that a copy of the file alone has
-        it. The thread waits for the disk, and nobody for the thread."""
+        """Move the log into the file soon, so that a copy of the file alone is complete. A separate
+        thread waits for the disk, so that nobody else has to."""
         if self._in_memory or self._moving is not None:
             return
         timer = Timer(_MOVED_EVERY, self._log_moved)
         timer.daemon = True
-        with suppress(RuntimeError):  # no thread is to be had
+        with suppress(RuntimeError):  # no thread is available
             timer.start()
             self._moving = timer
 
     def _log_moved(self) -> None:
         self._moving = None  # what is written from here on is moved later
-        with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
+        with suppress(LedgerError):  # tried again later; nothing is lost
             move_log(self.path)
 
     def begin(self) -> None:
@@ -143,7 +143,7 @@ class SqliteStore(sqlite3.Connection):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        # Outside of a transaction it begins one, and within one it is of no consequence.
+        # A savepoint outside a transaction begins one; within one it changes nothing.
         self.execute("SAVEPOINT snapshot")
         try:
             yield
@@ -152,7 +152,7 @@ class SqliteStore(sqlite3.Connection):
 
     @contextmanager
     def apart(self) -> Iterator[Self]:
-        """A connection that maps nothing: what is mapped counts as memory, a gigabyte of it."""
+        """A connection without memory mapping, as up to a gigabyte mapped would count as memory."""
         if self._in_memory:
             yield self
             return
@@ -183,7 +183,7 @@ class SqliteStore(sqlite3.Connection):
             "ON CONFLICT (hash) DO NOTHING",
             units,
         )
-        # Not OR IGNORE: that would drop rows that break a rule of the table in silence.
+        # Not OR IGNORE, which would silently drop rows that violate a constraint.
         self.executemany(_into("labels", unit=_UNIT), labels)
 
     def fill(self, table: str, rows: Iterable[Row]) -> None:
@@ -196,7 +196,7 @@ class SqliteStore(sqlite3.Connection):
         encoding = self.execute("PRAGMA encoding").fetchone()[0]
         if encoding != "UTF-8":
             yield f"the file is in {encoding}, so Assay did not write it ({_UTF_8})", False
-        # A number is how many faults are told of all, a name is a table that is looked at alone.
+        # The argument is either the most faults to report, or the one table to check.
         for what in (_SHOWN,) if by_index else ("tasks", "labellers"):
             for (text,) in self.execute(f"PRAGMA integrity_check({what})"):
                 if text != "ok":
