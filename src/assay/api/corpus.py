@@ -28,32 +28,32 @@ Name = str | PathLike[str]
 
 
 class Corpus:
-    """Passages on disk. ``built`` says what making it gave: ``counts`` (documents, passages,
-    words, and what was left out) and the ``faults`` of the source; empty where it was opened."""
+    """Passages on disk. Iterating yields the passages. ``built`` holds the ``counts`` of the build
+    (documents, passages, words, and what was left out) and the ``faults`` of the source; it is
+    empty for a corpus that was opened."""
 
     def __init__(self, folder: Name, built: Built | None = None) -> None:
         self.folder = Path(folder)
         self.built = built or Built({}, (), 0, 0)
 
     def __iter__(self) -> Iterator[CutPassage]:
-        """Every passage in order, one at a time. Raises FormatError for what cannot be read,
-        SettingsError where there is no corpus."""
+        """Yield all passages in order. Raises FormatError if one cannot be read, SettingsError if
+        there is no corpus."""
         return read_passages(self.folder)
 
     @property
     def passages(self) -> pl.DataFrame:
-        """All passages: ``id``, ``doc``, ``title``, ``number`` within the document from 0,
-        ``text``, ``words``, how many of them the passage before holds too (``overlap``), and where
-        the text begins (``start``). Held in memory: go through the corpus itself where it is
-        large."""
+        """All passages, in memory (iterate over a large corpus instead): ``id``, ``doc``,
+        ``title``, ``number`` in the document (from 0), ``text``, ``words``, ``overlap`` (words
+        shared with the previous passage) and ``start`` (where the text begins)."""
         return _frame(self)
 
     def document(self, doc: str) -> pl.DataFrame:
-        """The passages of a document. Raises SettingsError where there is none of that id."""
+        """A frame of a document's passages. Raises SettingsError if there is no such document."""
         return _frame(self.of(doc))
 
     def of(self, doc: str) -> list[CutPassage]:
-        """The same as plain values."""
+        """The passages of a document as a list. Raises SettingsError as :meth:`document` does."""
         found = Documents(self.folder).passages(doc)
         if not found:
             raise SettingsError(f"There is no document {doc!r} in {self.folder}.")
@@ -102,18 +102,17 @@ def build(
     ] = False,
     told: ProgressCallback = no_progress,
 ) -> Corpus:
-    """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
+    """Build a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
 
-    ``source`` is a MediaWiki dump, a .jsonl, .tsv or .parquet file, or a folder of such or of
-    .wikitext, .html, .pdf or .md files. A passage has ``words`` words, a share ``overlap`` of which
-    repeats the one before; ``by`` sentences or headings it may be shorter.
-    ``layout`` is jsonl, jsonl.gz, parquet or documents. A build that was stopped goes on when it
-    is called again. ``update`` takes up what is new, changed or gone in the source. ``told`` hears
-    how many passages are made, and which share of the source is done. What could not be
-    read is in ``built.faults`` of the corpus.
-
-    It starts ``processes`` (one a core where None). Raises SettingsError for settings that cannot
-    be used, and where ``folder`` holds a corpus (``restart`` replaces it) or another build.
+    ``source`` is a MediaWiki dump, a .jsonl, .tsv or .parquet file, or a folder of these or of
+    .wikitext, .html, .pdf or .md files. A passage has ``words`` words, of which the share
+    ``overlap`` repeats the previous passage; with ``by`` sentences or headings it may be shorter.
+    ``layout`` is jsonl, jsonl.gz, parquet or documents. Calling again resumes a build that was
+    interrupted. ``update`` processes only what is new, changed or gone in the source. ``processes``
+    is the number of worker processes (None: one per core). ``progress`` is called with the number
+    of passages made and the share of the source done. ``built.faults`` of the corpus lists what
+    could not be read. Raises SettingsError for invalid settings, and if ``folder`` holds another
+    corpus (``restart`` replaces it) or another build.
     """
     if ids not in ("id", "title"):
         raise SettingsError("--ids is 'id' or 'title'.")
@@ -142,8 +141,8 @@ def build(
 
 
 def open(folder: Name) -> Corpus:  # noqa: A001 (it is called as corpus.open)
-    """The corpus in ``folder`` (or file), in any layout, whoever made it. Raises SettingsError
-    where there is none."""
+    """Open the corpus in ``folder`` (or a file), in any layout, whether or not Assay built it.
+    Raises SettingsError if there is none."""
     path = path_of(folder, "folder")
     if not path.exists():
         raise SettingsError(f"There is no corpus at {path}. Make one with assay.corpus.build.")
@@ -151,8 +150,8 @@ def open(folder: Name) -> Corpus:  # noqa: A001 (it is called as corpus.open)
 
 
 def convert(corpus: Name | Corpus, folder: Name, *, layout: str = "jsonl") -> int:
-    """Copy a corpus to ``folder`` in another layout; returns how many passages it has. Raises
-    SettingsError where ``folder`` holds anything."""
+    """Copy a corpus to ``folder`` in another layout and return its number of passages. Raises
+    SettingsError if ``folder`` is not empty."""
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise SettingsError(f"{folder} already exists. Choose a new or empty folder.")
@@ -168,9 +167,9 @@ def explain(
     categories: bool = True,
     captions: bool = True,
 ) -> Explained:
-    """The page of ``source`` with the id or title ``page`` (the first where none is given): its
-    lines beside the text that is made of them, and what became of its templates. Raises
-    SettingsError where there is no such page of wikitext."""
+    """Explain how a wikitext page of ``source`` becomes text: its lines beside the text made from
+    them, and how its templates were treated. ``page`` is an id or title (default: the first page).
+    Raises SettingsError if there is no such page of wikitext."""
     found = Source(Path(source), SourceSettings(one_of(SourceFormat, format, "format")))
     for item in found.items():
         if not isinstance(item, Document) or page not in ("", item.id, item.title):

@@ -1,4 +1,4 @@
-"""What lies ahead of judging, in plain values: calls, tokens, cost, and prompts."""
+"""Forecast of judging in plain values: calls, tokens, cost, and prompts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ COLUMNS = (
 
 
 def forecast_rows(plans: TitledPlans, told: ProgressCallback = no_progress) -> list[dict[str, Any]]:
-    """For each plan and labeller, under :data:`COLUMNS`: how many labels are ``known``, ``shared``
-    with a row above, or ``to_ask``; the calls and tokens that takes, estimated from words, and US
-    dollars (None where a price is unknown)."""
+    """A row for each plan and labeller, with the keys :data:`COLUMNS`: the number of labels
+    ``known``, ``shared`` with a row above, and ``to_ask``, the calls and tokens these take
+    (estimated from words), and the cost in US dollars (None if a price is unknown)."""
     rows = []
     seen = KeySet()  # what several steps or protocols need is asked once
     for title, plan in plans:
@@ -45,8 +45,8 @@ def forecast_rows(plans: TitledPlans, told: ProgressCallback = no_progress) -> l
 
 
 def prompts(plans: TitledPlans, count: int) -> Iterator[dict[str, Any]]:
-    """The first ``count`` prompts of each plan, as they would be sent; none of labellers that use
-    no prompts."""
+    """Yield the first ``count`` prompts of each plan exactly as they would be sent. Labellers that
+    use no prompts yield none."""
     for title, plan in plans:
         for _, request in plan.todo[:count]:
             messages = plan.labeller.preview(request)

@@ -1,4 +1,4 @@
-"""What was found, as polars frames: scores and labels, passages, runs and answers."""
+"""Results as polars frames: scores and labels, passages, runs and answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _KINDS: dict[str, Any] = {
     "nuggets": pl.List(pl.Struct({"run": pl.String, "rank": pl.Int64, "text": pl.String})),
     "sentences": pl.List(pl.Struct({"text": pl.String, "citations": pl.List(pl.String)})),
 }  # fmt: skip
-"""What columns hold that are not numbers with a point."""
+"""Types of columns that do not hold floats."""
 _LABELS = (
     "protocol", "task", "uid", "unit", "labeller", "status", "verdict", "reason", "error",
     "tokens_in", "tokens_out", "cost", "created", "places",
@@ -50,7 +50,7 @@ _NONE = "missing"
 
 
 def frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
-    """A frame whose columns have the same types however few rows there are."""
+    """A frame with fixed column types, even if it has no rows or only nulls."""
     schema = {name: _KINDS.get(name, pl.Float64) for name in columns}
     return pl.DataFrame(list(rows), schema=schema, orient="row")
 
@@ -61,7 +61,7 @@ def scores(results: Results) -> pl.DataFrame:
 
 
 def per_topic(results: Results) -> pl.DataFrame:
-    """The value of each topic with its floor and ceiling; all null where it is undefined."""
+    """The value of each topic with its floor and ceiling, all null if undefined."""
     return frame(
         VALUE_COLUMNS,
         (
@@ -75,7 +75,7 @@ def per_topic(results: Results) -> pl.DataFrame:
 
 
 def missing(results: Results) -> pl.DataFrame:
-    """The tasks that usable labels are missing of, with how many of those ``wanted`` are."""
+    """Tasks that lack usable labels: how many are ``wanted``, ``missing`` and ``failed``."""
     return frame(
         _MISSING,
         (
@@ -88,7 +88,7 @@ def missing(results: Results) -> pl.DataFrame:
 
 
 def labels(results: Results, ledger: Ledger | None) -> pl.DataFrame:
-    """The labels that the scores rest on, with the places that each is used at."""
+    """The labels the scores are based on, with the places where each is used."""
     return frame(_LABELS, _labels(results, ledger))
 
 
@@ -111,8 +111,8 @@ def _labels(results: Results, ledger: Ledger | None) -> Iterator[Sequence[Any]]:
 
 
 def units(parts: Mapping[str, Evaluation], results: Results, ledger: Ledger | None) -> pl.DataFrame:
-    """Everything that labellers are asked about, with the label that counts; ``status`` is
-    ``missing`` where there is none."""
+    """All units to be labelled, with the label that counts; ``status`` is ``missing`` if there is
+    none."""
     return frame(_UNITS, _units(parts, results, ledger))
 
 
@@ -131,12 +131,12 @@ def _units(
         counted = [one for _, _, one in rows.values() if one is not None]
         whole = iter(()) if ledger is None else ledger.whole(counted)
         for unit, (task, content, label) in rows.items():
-            said = label and next(whole)
-            places = where.of(unit, said.rowid if said else 0)
+            full = label and next(whole)
+            places = where.of(unit, full.rowid if full else 0)
             yield (
-                name, task, unit, _json(content), said.status.value if said else _NONE,
-                _json(said.verdict) if said else None, said.labeller.name if said else None,
-                said.uid if said else None, [place._asdict() for place in places],
+                name, task, unit, _json(content), full.status.value if full else _NONE,
+                _json(full.verdict) if full else None, full.labeller.name if full else None,
+                full.uid if full else None, [place._asdict() for place in places],
             )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _json(value: Mapping[str, Any] | None) -> str | None:
 
 
 def ranked_frame(lists: Mapping[str, Sequence[RankedPassage]]) -> pl.DataFrame:
-    """Ranked passages by topic; ranks are from 1."""
+    """Ranked passages of each topic; ranks start at 1."""
     rows = [
         (topic, rank, row.score, row.passage.id, row.passage.doc, row.passage.title,
          row.passage.text)
@@ -156,7 +156,7 @@ def ranked_frame(lists: Mapping[str, Sequence[RankedPassage]]) -> pl.DataFrame:
 
 
 def answer_frame(run: AnswerRun | RagRun | None) -> pl.DataFrame:
-    """The answers of a run with their nuggets, or with their sentences; none without a run."""
+    """The answers of a run with their nuggets or sentences; empty if there is no run."""
     if isinstance(run, RagRun):
         reports = [
             (topic, one.text,

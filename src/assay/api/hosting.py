@@ -10,9 +10,9 @@ from assay.model.errors import SettingsError
 
 
 def hosting_of(on: str | None, workers: int | None) -> AbstractContextManager[Hosting | None]:
-    """What ``--on`` (``ray`` or ``ray:ADDRESS``) and ``--workers`` name; None is here. Raises
-    SettingsError for what is no place, PrerequisiteError without Ray and LabellerUnreachable
-    without its cluster."""
+    """The hosting for ``--on`` (``ray`` or ``ray:ADDRESS``) and ``--workers``; None is this
+    process. Raises SettingsError if ``on`` is invalid, PrerequisiteError if Ray is not installed,
+    LabellerUnreachable if its cluster cannot be reached."""
     if on is None:
         return nullcontext() if workers is None else Processes(workers)
     name, _, address = on.strip().partition(":")

@@ -64,14 +64,13 @@ def build(
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
-    ``dense`` names an embedder (``minilm``, ``e5``, ``openai:MODEL`` …) whose vectors are made,
-    too, and kept in f16 or int8 (``vectors``). ``language`` (ISO 639-1) chooses the stemmer and the
-    stop words, ``pairs`` splits what is written without spaces into pairs of characters, ``title``
-    indexes a passage's title with its text, ``memory`` is in megabytes. What is there already is
-    kept and gone on with; ``update`` takes up a corpus that has changed. ``told`` hears what is
-    being done, of how many passages, and which share of all that is (None where nobody knows).
-    Raises SettingsError where ``folder`` holds the index of something else, unless ``restart`` says
-    to replace it.
+    ``dense`` names an embedder (``minilm``, ``e5``, ``openai:MODEL`` …) to build vectors with,
+    stored as f16 or int8 (``vectors``). ``language`` (ISO 639-1) selects stemmer and stop words;
+    ``pairs`` splits text written without spaces into pairs of characters; ``title`` indexes each
+    passage's title with its text; ``memory`` is in megabytes. Calling again resumes an interrupted
+    build; ``update`` adapts the index to a changed corpus. ``progress`` is called with the current
+    step, the number of passages and the share done (None if unknown). Raises SettingsError if
+    ``folder`` holds an index of something else, unless ``restart`` replaces it.
     """
     form = None if vectors is None else one_of(Precision, vectors, "vectors")
     settings = IndexSettings(
@@ -85,5 +84,5 @@ def build(
 
 
 def open(folder: Name) -> SearchIndex:  # noqa: A001 (it is called as index.open)
-    """The index in ``folder``. Raises SettingsError where there is none."""
+    """Open the index in ``folder``. Raises SettingsError if there is none."""
     return SearchIndex(folder)

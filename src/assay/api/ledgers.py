@@ -1,4 +1,4 @@
-"""Ledgers of calls that belong to no evaluation folder; ledgers of several places, joined."""
+"""Ledgers outside evaluation folders; merging and copying ledgers."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from assay.protocols.folder import Folder
 
 
 def known_at(path: Path | None) -> AbstractContextManager[Ledger | None]:
-    """The ledger at ``path``; None where there is none."""
+    """Open the ledger at ``path``, or None if there is none."""
     return Ledger.open(path) if path is not None and path.exists() else nullcontext()
 
 
 @contextmanager
 def ledger_at(path: Path | None) -> Iterator[Ledger]:
-    """The ledger at ``path``; without one a ledger for this call alone, which stays only where the
-    call fails after something was answered: a note of the exception then names it."""
+    """Open or create the ledger at ``path``. Without a path, use a temporary ledger, which is kept
+    only if the call fails after an answer was received; a note on the exception then names it."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with Ledger.open(path) as ledger:
             yield ledger
         return
     folder = Path(tempfile.mkdtemp(prefix="assay-"))
-    held = 0
+    kept = 0  # answers in a temporary ledger that stays
     try:
         with Ledger.open(folder / "labels.sqlite") as ledger:
             try:
                 yield ledger
             except BaseException:
-                held = ledger.size()
+                kept = ledger.size()
                 raise
     except BaseException as error:
-        if held:
+        if kept:
             error.add_note(
-                f"{held} answers are kept in {folder / 'labels.sqlite'}: use that ledger to "
+                f"{kept} answers are kept in {folder / 'labels.sqlite'}: use that ledger to "
                 "continue from there."
             )  # fmt: skip
         raise
     finally:
-        if not held:
+        if not kept:
             rmtree(folder, ignore_errors=True)
 
 
 def place_named(text: str) -> Place:
-    """The place of a ledger that is named by its URL, its file, or a folder. Raises SettingsError
-    for a URL with a password."""
+    """The place of a ledger named by its URL, its file, or an evaluation folder. Raises
+    SettingsError for a URL with a password."""
     if is_url(text):
         return without_password(text)
     path = Path(text)
@@ -67,9 +67,9 @@ def place_named(text: str) -> Place:
 def merge_ledgers(
     folder: Path, others: Sequence[str], told: ProgressCallback = no_progress
 ) -> list[tuple[str, Merged]]:
-    """Add to a folder's ledger what each of the others has and it lacks; all are looked at before
-    anything is written. ``told`` hears how it goes on. Returns what became of each, by its name.
-    Raises LedgerError where one is missing, or not as it was written."""
+    """Add the labels of other ledgers to a folder's own. All are checked before anything is
+    written. Returns the name of each ledger with the outcome. Raises LedgerError if one is missing
+    or damaged."""
     opened = Folder.open(folder)
     places = [place_named(text) for text in others]
     if any(_same(place, opened.ledger_place) for place in places):
@@ -92,11 +92,10 @@ def copy_ledger(
     renames: Sequence[str] = (),
     without: Sequence[str] = (),
 ) -> tuple[int, Head]:
-    """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
-    earlier copy; ``told`` hears how it goes on. ``renames``, each as ``human:NAME=human:OTHER``,
-    have people under other names in the copy, which lacks the labels of people ``without`` whom it
-    is to be (:func:`renamed`). Returns how many labels were written and the head of the copy.
-    Raises LedgerError where the other holds something else."""
+    """Copy a ledger with its numbers and digests, or bring an earlier copy up to date.
+    ``renames``, each ``human:NAME=human:OTHER``, give people other names in the copy; labels of
+    people in ``without`` are left out (:func:`renamed`). Returns the number of labels written and
+    the head of the copy. Raises LedgerError if the target holds something else."""
     names = dict(map(_rename, renames))
     left_out = {person(name).name for name in without}
     places = place_named(source), place_named(target)
@@ -112,7 +111,7 @@ def copy_ledger(
 
 
 def _rename(text: str) -> tuple[str, str]:
-    """Somebody's name and the other one."""
+    """The person's name and the new name from ``human:NAME=human:OTHER``."""
     name, found, other = text.rpartition("=human:")
     if not found:
         raise SettingsError(f"--rename {text}: write human:NAME=human:OTHER.")

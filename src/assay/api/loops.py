@@ -1,4 +1,4 @@
-"""Judging where an event loop runs already, as in every notebook."""
+"""Judge where an event loop is already running, as in every notebook."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """Judging was told to end."""
+    """Raised in the judging thread to end it."""
 
 
 class Stoppable:
-    """A Progress that ends judging at the next answer once ``stop`` is set, by Stopped: what was
-    answered is kept."""
+    """A Progress that raises Stopped at the next answer once ``stop`` is set; labels received so
+    far are kept."""
 
     def __init__(self, progress: Progress, stop: threading.Event) -> None:
         self.begin, self.note, self.end = progress.begin, progress.note, progress.end
@@ -34,27 +34,27 @@ class Stoppable:
 
 
 def outside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
-    """What ``job`` gives. Judging needs an event loop of its own, which a thread may have only
-    one of: where one runs here, the work is done in another thread."""
+    """Run ``job`` and return its result. Judging starts its own event loop, and a thread can run
+    only one: if one is running here, the job runs in another thread."""
     try:
         running: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
     except RuntimeError:
         running = None
-    if running is None:  # asked out here: what the job raises has nothing to do with that error
+    if running is None:  # outside the except block, so that errors of the job have no context
         return job(progress)
     stop = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="assay-judging") as worker:
         done = worker.submit(copy_context().run, job, Stoppable(progress, stop))
         try:
             return done.result()
-        except BaseException:  # above all Ctrl-C, which only this thread is told of
+        except BaseException:  # above all KeyboardInterrupt, which only the main thread receives
             stop.set()
             raise
 
 
 async def beside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
-    """What ``job`` gives, done in another thread while the running loop goes on. Cancelled, it
-    ends with the next answer, and is waited for: nothing is written behind anybody's back."""
+    """Run ``job`` in another thread while the running loop continues, and return its result. If
+    cancelled, wait until it has stopped at the next answer, so that nothing is written later."""
     stop = threading.Event()
     worker = ThreadPoolExecutor(1, thread_name_prefix="assay-judging")
     done = asyncio.wrap_future(worker.submit(copy_context().run, job, Stoppable(progress, stop)))
@@ -64,7 +64,7 @@ async def beside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
         stop.set()
         await asyncio.wait([done])
         if not done.cancelled():
-            done.exception()  # nobody else asks how it ended
+            done.exception()  # marks it as retrieved, or asyncio would log it
         raise
     finally:
         worker.shutdown(wait=False)

@@ -1,8 +1,7 @@
-"""An evaluation folder, opened and read: judging, scoring, and writing what comes of it.
+"""An open evaluation folder: judging, scoring, and writing the results.
 
-Whatever the protocol is, and whether there is one or several, the commands and
-:class:`assay.api.evaluation.Evaluation` do the same with it. Ledgers are given, so that one can be
-used for several steps.
+The commands and :class:`assay.api.evaluation.Evaluation` both use it, for one protocol or several.
+Methods take the ledger as an argument, so that one can be used for several steps.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ AGREEMENT = "agreement.csv"
 
 @dataclass(frozen=True)
 class Opened:
-    """A folder with all that it names read and checked, under each of its protocols. ``told`` hears
-    how it goes on that a large ledger is checked and a large report written."""
+    """A folder with all its inputs read and checked, for each of its protocols. ``progress``
+    reports the checking of a large ledger and the writing of a large report."""
 
     folder: Folder
     parts: Mapping[str, Evaluation]
@@ -79,13 +78,13 @@ class Opened:
         policy: str | None = None,
         fetching: DownloadProgress | None = None,
     ) -> Self:
-        """Open the folder at ``path``. ``labeller`` (a SPEC) and ``policy`` stand for the folder's
+        """Open the folder at ``path``. ``labeller`` (a SPEC) and ``policy`` replace the folder's
         own. Raises SettingsError, or FormatError with all faults of the inputs."""
         return cls.of(Folder.open(path, labeller=labeller, fetching=fetching), policy)
 
     @classmethod
     def of(cls, folder: Folder, policy: str | None = None) -> Self:
-        """The same for a folder whose ``assay.toml`` is read already."""
+        """Open a folder whose ``assay.toml`` has already been read."""
         parts = {
             name: Evaluation.open(folder.for_protocol(name), find_protocol(name), policy)
             for name in folder.protocols
@@ -93,12 +92,12 @@ class Opened:
         return cls(replace(folder, policy=policy or None), parts)
 
     def quick(self) -> Self:
-        """The same where the intervals of scores are not used, which take longest."""
+        """A copy that computes no intervals of scores, which take longest."""
         return replace(self, parts={name: one.quick() for name, one in self.parts.items()})
 
     def sharing(self, shard: str | None) -> Self:
-        """The same, asking only the questions of a shard (``2/8``: the second of eight); None is
-        no shard. Raises SettingsError for what is none."""
+        """A copy that asks only the questions of a shard (``2/8``: the second of eight), or all if
+        None. Raises SettingsError if ``shard`` is invalid."""
         if shard is None:
             return self
         part = Shard.parse(shard)
@@ -106,7 +105,7 @@ class Opened:
         return replace(self, parts=parts)
 
     def hosted(self, hosting: Hosting | None) -> Self:
-        """The same, with labellers that answer elsewhere. Raises SettingsError where none can."""
+        """A copy whose labellers run elsewhere. Raises SettingsError if none of them can."""
         if hosting is None:
             return self
         parts = {
@@ -129,24 +128,24 @@ class Opened:
 
     @property
     def policy(self) -> str:
-        """Which labels count."""
+        """The policy that decides which labels count."""
         return shared_policy(one.policy.name for one in self.parts.values())
 
     def inputs_in_words(self) -> str:
-        """What was read: ``14 questions, 3 PR runs, 4 AC runs``."""
+        """A summary of the inputs: ``14 questions, 3 PR runs, 4 AC runs``."""
         return "; ".join(
             prefix_of(name, self.parts) + one.protocol.inputs_in_words(one.inputs)
             for name, one in self.parts.items()
         )
 
     def tasks(self) -> Sequence[AnyTask]:
-        """The labelling tasks that the inputs leave something to ask of."""
+        """The labelling tasks that the inputs require."""
         return list(
             {s.task.name: s.task for one in self.parts.values() for s in one.steps}.values()
         )
 
     def people_requests(self, ledger: Ledger) -> Iterator[Request]:
-        """What people can label now, each unit once."""
+        """Yield requests for what people can label now, each unit once."""
         seen: set[str] = set()
         for part in self.parts.values():
             book = part.book(ledger)
@@ -158,21 +157,21 @@ class Opened:
                     yield request
 
     def labellers(self) -> Mapping[str, Labeller]:
-        """The labeller of each task, by the task's name. Raises SettingsError, or
-        PrerequisiteError, where one cannot be made."""
+        """The labeller of each task, by the task's name. Raises SettingsError or
+        PrerequisiteError if one cannot be created."""
         return {name: who for one in self.parts.values() for name, who in one.labellers().items()}
 
     @contextmanager
     def ledger(
         self, *, create: bool = True, by_index: bool = True, scores: bool = True
     ) -> Iterator[Ledger]:
-        """The folder's ledger, of which every label is checked before it counts:
-        :meth:`assay.ledger.Ledger.checked` wants every head that stands in ``out/``. It is made
-        where none is there and no label is asked for, all being given. Without ``by_index`` labels
-        are not looked up.
+        """Open the folder's ledger. Every label is checked before it counts:
+        :meth:`assay.ledger.Ledger.checked` requires every head named in ``out/``. Even without
+        ``create``, a missing ledger is created if no label has to be asked for. Without
+        ``by_index`` labels are not looked up.
 
-        Where it ``scores`` nothing, and is a shard's own, ``out/`` may be of the ledger that those
-        of all shards are merged into."""
+        Without ``scores``, the heads in ``out/`` are ignored for a shard's own ledger, as ``out/``
+        may come from the merged ledger of all shards."""
         create = create or not (self.folder.has_ledger() or self._asks())
         apart = self.folder.ledger_is_named and any(one.shard for one in self.parts.values())
         of_out = scores or not apart
@@ -183,15 +182,15 @@ class Opened:
             yield ledger
 
     def _asks(self) -> bool:
-        """Whether any label is asked for."""
+        """Whether any label has to be asked for."""
         try:
             return any(plan.todo for _, plan in self.look_ahead(anew=True).plans)
-        except AssayError:  # of a labeller that cannot be had: it would be asked something
+        except AssayError:  # a labeller that cannot be created would be asked something
             return True
 
     @contextmanager
     def labels(self, exported: Path | None) -> Iterator[AnyLedger]:
-        """What scores are made of: the labels of the folder's ledger, or of an export."""
+        """Open the labels to score: the folder's ledger, or an export."""
         if exported is None:
             with self.ledger(create=False, by_index=False) as ledger:
                 yield ledger
@@ -201,15 +200,15 @@ class Opened:
             yield ParquetLedger(exported, self.told)
 
     def ledger_if_any(self, *, scores: bool = True) -> AbstractContextManager[Ledger | None]:
-        """The same; None where there is none yet."""
-        there = self.folder.has_ledger()
-        return self.ledger(create=False, scores=scores) if there else nullcontext()
+        """Open the folder's ledger, or None if there is none yet."""
+        exists = self.folder.has_ledger()
+        return self.ledger(create=False, scores=scores) if exists else nullcontext()
 
     # -- judging -----------------------------------------------------------------------------
 
     def look_ahead(self, *, anew: bool = False) -> Forecast:
-        """What judging would ask, given the ledger as it is, if there is one; or ``anew``, as if
-        nothing were known. Asks nobody and writes nothing."""
+        """Forecast what judging would ask, given the current ledger, if any; with ``anew``, as if
+        nothing were known. Asks nothing and writes nothing."""
         known: AbstractContextManager[Ledger | None]
         known = nullcontext() if anew else self.ledger_if_any(scores=False)
         with known as ledger:
@@ -226,7 +225,7 @@ class Opened:
         return Forecast(tuple(plans), notes, tuple(dict.fromkeys(repeats)))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> TitledPlans:
-        """All that can be asked before any further label is known (for batch files)."""
+        """Plans for all questions that depend on no missing label (for batch files)."""
         return [
             (prefix_of(name, self.parts) + title, plan)
             for name, one in self.parts.items()
@@ -241,9 +240,9 @@ class Opened:
         budget: float | None = None,
         retry_failed: bool = False,
     ) -> Tally:
-        """Fill the ledger with what is missing, within ``budget`` US dollars (else that of
-        ``[judging]``). Raises LabellerUnreachable and SettingsError, with what was answered kept;
-        a person's Ctrl-C is told by the tally alone."""
+        """Ask for missing labels within ``budget`` US dollars (default: that of ``[judging]``).
+        Raises LabellerUnreachable or SettingsError; labels received so far are kept. An
+        interruption by Ctrl-C is only recorded in the tally."""
         limit = budget if budget is not None else self.folder.config.judging.budget
         if limit is not None:
             require_prices(self.labellers().values())
@@ -265,10 +264,10 @@ class Opened:
         retry_failed: bool = False,
         most: int = MOST_QUESTIONS,
     ) -> BatchExport:
-        """Write what can be asked now as OpenAI batch files: JSON lines, or Parquet where the name
-        ends so. What does not go into the first (``most`` questions, 200 MB, another model's) goes
-        into ``NAME-2`` and so on. What costs nothing is done at once, as it has no place there.
-        Raises SettingsError where no endpoint is asked."""
+        """Write what can be asked now to OpenAI batch files: JSON Lines, or Parquet if the name
+        says so. Beyond the limits of one file (``most`` questions, 200 MB, one model), further
+        files are called ``NAME-2`` and so on. Labellers that are rules answer at once. Raises
+        SettingsError if no endpoint is asked."""
         self._require_no_input(path)
         ledger.checked()  # before anything is asked or made that rests on a label
         now = self.plans_now(ledger, retry_failed=retry_failed)
@@ -278,21 +277,21 @@ class Opened:
         return BatchExport(*write_batches(path, split_into_files(plans, most=most)), left_out)
 
     def import_batch(self, ledger: Ledger, *paths: Path, retry_failed: bool = False) -> BatchImport:
-        """Take the results of batch files. Raises FormatError and SettingsError as
-        :func:`assay.judging.batch.import_batch` does."""
+        """Import the results of batch files. Raises the errors of
+        :func:`assay.judging.batch.import_batch`."""
         ledger.checked()  # before a label is made that rests on another
         return import_batch(self.plans_now(ledger, retry_failed=retry_failed), ledger, *paths)
 
     # -- scoring -----------------------------------------------------------------------------
 
     def score(self, ledger: Ledger | None, *, whole: bool = False) -> Results:
-        """Every score from the ledger; asks nobody. None is a ledger that is not there yet; with
-        ``whole`` there is all that a report shows."""
+        """Compute all scores from the ledger (None: there is none yet), without asking anything.
+        With ``whole``, the results include all that a report shows."""
         found = {name: one.score(ledger, whole=whole) for name, one in self.parts.items()}
         return Results(found)
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Results, list[Path]]:
-        """Score, and write ``out/`` but for the report; returns the files. Without ``whole`` the
+        """Score, write ``out/`` except for the report, and return the files. Without ``whole`` the
         results may lack what only a report shows."""
         found: dict[str, Result] = {}
         files: list[Path] = []
@@ -306,7 +305,7 @@ class Opened:
         return results, files
 
     def manifests(self) -> dict[str, Mapping[str, Any]]:
-        """By protocol, the manifest of what lies in ``out/``; empty where nothing does."""
+        """The manifest in ``out/`` of each protocol; empty if there is none."""
         return {name: read_manifest(one.folder.out) for name, one in self.parts.items()}
 
     def _write_agreement(self, results: Results, ledger: AnyLedger) -> list[Path]:
@@ -327,7 +326,7 @@ class Opened:
         return [out / AGREEMENT, manifest]
 
     def _outputs(self) -> dict[str, str]:
-        """What the protocols wrote, under its names in ``out/``, with its digests."""
+        """The digests of the files the protocols wrote, by name within ``out/``."""
         outputs: dict[str, str] = {}
         for one in self.parts.values():
             out, part = one.folder.out, one.folder.part
@@ -338,10 +337,10 @@ class Opened:
     def write_report(
         self, results: Results, path: Path | None = None, *, ledger: Ledger | None = None
     ) -> Path:
-        """Write the report of results that are ``whole``, to ``out/`` or elsewhere, and return
-        where it begins: a large one has a folder of pages beside it. Of several protocols it is the
-        page over all; the reports that it links are written under it. The ledger that the results
-        are of must be open."""
+        """Write the report of ``whole`` results to ``path`` (default: in ``out/``) and return its
+        path. A large report has a folder of pages beside it. With several protocols, it is an
+        overview, and the reports it links to are written below it. ``ledger`` must be the open
+        ledger of the results."""
         if path is not None:
             self._require_no_input(path)
         path = path or self.folder.out / REPORT
@@ -353,8 +352,8 @@ class Opened:
         return path
 
     def page(self, results: Results, *, ledger: Ledger | None = None) -> Page:
-        """The page of results; with a ledger in which people's labels were drawn, the scores that
-        these correct come first."""
+        """The page of results. If units were drawn for people in ``ledger``, it begins with the
+        scores corrected by their labels."""
         only = results.only
         page = page_of(only) if only is not None else overview(self.folder, results)
         if ledger is not None and ledger.draws():
@@ -364,8 +363,8 @@ class Opened:
         return page
 
     def corrected(self, ledger: AnyLedger) -> Trusted | None:
-        """The scores that people's labels of a draw correct; None where there are none, a policy
-        was asked for, or the ledger, which has the draws, is not at hand."""
+        """Scores corrected by people's labels of a draw. None if there are none, if a policy was
+        chosen, or if labels come from an export, which has no draws."""
         if self.folder.policy is not None or not isinstance(ledger, Ledger) or not ledger.draws():
             return None
         found = self._correcting(ledger)
@@ -374,19 +373,18 @@ class Opened:
         return found if found.corrects else None
 
     def _correcting(self, ledger: Ledger) -> Trusted | SettingsError:
-        """What people's labels of a draw correct, or why nothing: worked out once, as it takes
-        long and the report, the terminal and a release have it."""
+        """Scores corrected by people's labels of a draw, or why there are none. Cached, as they
+        take long to compute and the report, the terminal and a release all show them."""
         head = ledger.head()
         found = self._corrected.get(head)
         if found is None:
             from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
 
-            self._corrected.clear()  # a workbench is open for days
             try:
                 found = correct(self.parts, ledger)
             except SettingsError as error:
                 found = error
-            self._corrected.clear()  # of a workbench the ledger grows all day
+            self._corrected.clear()  # keep one entry: a workbench's ledger grows all day
             self._corrected[head] = found
         return found
 
@@ -398,14 +396,14 @@ _MADE_BY = f"Assay {__version__}"
 
 
 def html_of(page: Page) -> bytes:
-    """A page as the report has it in one file, without anybody's keys, and without the details that
-    it has no room for."""
+    """Render a page as a single-file report, with keys redacted and without details that it has no
+    room for."""
     return redact_keys(render_report(page, generated_by=_MADE_BY)).encode()
 
 
 def write_page(path: Path, page: Page, told: ProgressCallback = no_progress) -> None:
-    """Write a page, and where it is large a folder of pages beside it, without anybody's keys.
-    Pages of a report before are taken away."""
+    """Write a page with keys redacted and, if it is large, a folder of pages beside it. Pages of a
+    previous report are removed."""
     folder = path_inside(path.parent, folder_of(path.name), f"The report {path.name}")
     written: set[str] = set()
     told(path.name, 0, None)

@@ -1,4 +1,4 @@
-"""How far people who labelled the same units agree, and what their labels come to together."""
+"""Agreement of people who labelled the same units, and the consensus of their labels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from assay.protocols.people import Overlap
 
 
 def people_of(folder: Path, task: str = "") -> list[Overlap]:
-    """What people labelled twice or more in a folder, or beside the machine, task by task and field
-    by field. Raises as opening a folder does."""
+    """Units of a folder labelled by several people, or by people and the machine, for each task and
+    field. Raises the errors of :meth:`Opened.open`."""
     opened = Opened.open(folder)
     with opened.ledger(create=False) as ledger:
         ledger.checked()
@@ -19,7 +19,7 @@ def people_of(folder: Path, task: str = "") -> list[Overlap]:
 
 
 def overlaps_of(opened: Opened, ledger: Ledger) -> list[Overlap]:
-    """The same with a ledger that is open, under all tasks of the folder's protocols."""
+    """:func:`people_of` with an open ledger, for all tasks of the folder's protocols."""
     found: dict[tuple[str, str], Overlap] = {}
     for part in opened.quick().parts.values():
         for one in part.overlaps(part.book(ledger)):

@@ -1,4 +1,4 @@
-"""How judging and other long work goes on, as lines of text, for scripts and notebooks."""
+"""Progress of judging and other long-running work as lines of text, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assay.model.labels import Status
 from assay.model.wording import duration_text
 
 _EVERY = 5.0  # seconds between two lines
-_SOON = 1.0  # seconds from which on a rate is one
+_SOON = 1.0  # seconds before a rate is meaningful
 
 
 class ProgressLines:
-    """A Progress that writes a line to standard error now and then. :meth:`at` tells of work
-    without labellers in the same words, and nothing of what is done at once."""
+    """A Progress that writes a line to standard error every few seconds. :meth:`at` reports work
+    without labellers in the same form, but prints nothing if it ends at once."""
 
     def __init__(self) -> None:
         self._title = ""
         self._todo = self._done = self._failed = 0
         self._share: float | None = 0.0
         self._spent = Tally()
-        self._first = (0, 0.0)  # how many there were, and which share, when this began
+        self._first = (0, 0.0)  # count and share at the first report, the basis of the rate
         self._began = self._told = 0.0
 
     def begin(self, title: str, total: int, known: int) -> None:
@@ -64,8 +64,7 @@ class ProgressLines:
         return ", ".join(self._said())
 
     def _said(self) -> Iterator[str]:
-        """How much is done; how many a second, and how long the rest takes if it goes on so; what
-        it cost."""
+        """How much is done, the rate, the time left at that rate, the cost and the failures."""
         if self._todo:
             yield f"{self._done:,}/{self._todo:,}"
         else:
@@ -95,8 +94,8 @@ class ProgressLines:
 
 
 def progress_of(given: Progress | bool) -> Progress:
-    """The Progress that a caller means: lines, silence, or one of their own. Raises TypeError for
-    what is none."""
+    """The Progress for an argument ``progress``: lines if True, none if False, or the caller's own.
+    Raises TypeError for anything else."""
     if isinstance(given, bool):
         return ProgressLines() if given else SilentProgress()
     if not hasattr(given, "begin"):

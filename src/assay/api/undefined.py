@@ -1,4 +1,4 @@
-"""What of statistics is undefined, in words."""
+"""Explain undefined statistics in words."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from assay.model.wording import joined
 
 LEVEL = 0.95
-"""Of all intervals."""
+"""Confidence level of all intervals."""
 
 RESAMPLES = 2000
-"""Of all bootstraps over topics."""
+"""Number of resamples in every bootstrap over topics."""
 
 
 def explained(row: dict[str, Any], reason: str | None, undefined: int = 0) -> dict[str, Any]:
-    """A row with the reason of its nulls and the resamples that its interval leaves out."""
+    """Add to a row the reason for its nulls and the number of undefined resamples, if any."""
     if undefined:
         row["undefined_resamples"] = undefined
     if reason is not None:
@@ -24,9 +24,9 @@ def explained(row: dict[str, Any], reason: str | None, undefined: int = 0) -> di
 
 
 def undefined_values(mark: str, found: Iterable[tuple[str, str | None]]) -> Iterator[str]:
-    """For every reason a sentence that names the values that it leaves undefined. ``mark``: what
-    stands in their place. ``found``: name and reason of every value; without a reason it is
-    defined."""
+    """Yield a sentence for each reason, naming the values undefined because of it. ``mark`` is
+    what tables show in their place. ``found`` has the name of each value with its reason, or None
+    if it is defined."""
     names: dict[str, list[str]] = {}
     for name, reason in found:
         if reason is not None:
@@ -36,7 +36,7 @@ def undefined_values(mark: str, found: Iterable[tuple[str, str | None]]) -> Iter
 
 
 def undefined_resamples(found: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """A sentence on how many resamples the intervals leave out, given as name and number."""
+    """Yield a sentence on the resamples that intervals leave out, from (name, number) pairs."""
     counts = [f"{name} {count:,}" for name, count in found if count]
     if counts:
         yield (
@@ -46,6 +46,6 @@ def undefined_resamples(found: Iterable[tuple[str, int]]) -> Iterator[str]:
 
 
 def no_interval(topics: int) -> str:
-    """Why a value that is defined has no interval."""
+    """Why a defined value has no interval."""
     why = "there is only one topic" if topics == 1 else "it is undefined in every resample"
     return f"no interval: {why}"
