@@ -337,8 +337,8 @@ def answer(
     )
     path = path_or_none(ledger, "ledger") or (None if output is None else ledger_beside(run))
 
-    def ask(told: Progress) -> Answered:
-        return job.answered(path, progress=told, budget=budget, retry_failed=retry_failed)
+    def ask(reporter: Progress) -> Answered:
+        return job.answered(path, progress=reporter, budget=budget, retry_failed=retry_failed)
 
     found = outside_a_loop(ask, progress_of(progress))
     if output is not None:

@@ -100,7 +100,7 @@ def build(
         bool,
         Option("Only process what is new or changed in SOURCE, and drop what is gone."),
     ] = False,
-    told: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Corpus:
     """Build a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
 
@@ -135,7 +135,7 @@ def build(
         processes=processes,
         restart=restart,
         update=update,
-        told=told,
+        told=progress,
     )
     return Corpus(folder, built)
 

@@ -163,13 +163,13 @@ class Evaluation:
             self._opened, self._found, self._labeller = opened, None, labeller
         opened = self._opened.sharing(shard)
 
-        def judging(told: Progress) -> Tally:
+        def judging(reporter: Progress) -> Tally:
             with self._trusting(), ExitStack() as elsewhere:
                 opened.labellers()  # raises if one is unusable, before a ledger is created
                 hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
                 with opened.ledger(scores=report) as ledger:
                     tally = hosted.judge(
-                        ledger, progress=told, budget=budget, retry_failed=retry_failed
+                        ledger, progress=reporter, budget=budget, retry_failed=retry_failed
                     )
                     elsewhere.close()  # frees workers or cluster before scores are written
                     _finished(tally)
@@ -213,12 +213,12 @@ class Evaluation:
         questions cannot be batched. Raises SettingsError if the folder uses no endpoint."""
         opened = self._opened.sharing(shard)
 
-        def exporting(told: Progress) -> BatchExport:
+        def exporting(reporter: Progress) -> BatchExport:
             with self._trusting(), opened.ledger(scores=False) as ledger:
                 return opened.export_batch(
                     ledger,
                     path_of(path, "path"),
-                    progress=told,
+                    progress=reporter,
                     retry_failed=retry_failed,
                     most=most,
                 )

@@ -15,7 +15,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def forecast_rows(plans: TitledPlans, told: ProgressCallback = no_progress) -> list[dict[str, Any]]:
+def forecast_rows(
+    plans: TitledPlans, progress: ProgressCallback = no_progress
+) -> list[dict[str, Any]]:
     """A row for each plan and labeller, with the keys :data:`COLUMNS`: the number of labels
     ``known``, ``shared`` with a row above, and ``to_ask``, the calls and tokens these take
     (estimated from words), and the cost in US dollars (None if a price is unknown)."""
@@ -25,7 +27,7 @@ def forecast_rows(plans: TitledPlans, told: ProgressCallback = no_progress) -> l
         for part in plan.parts:
             count, estimate = 0, Estimate()
             what = f"{title}: prompts measured"
-            for key, request in with_progress(part.todo, what, len(part.todo), told):
+            for key, request in with_progress(part.todo, what, len(part.todo), progress):
                 if seen.add(key):
                     count += 1
                     estimate += part.labeller.estimate(request)

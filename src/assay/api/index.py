@@ -60,7 +60,7 @@ def build(
     update: Annotated[
         bool, Option("Update the index to a changed CORPUS; only new passages are embedded.")
     ] = False,
-    told: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
@@ -79,7 +79,7 @@ def build(
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
     if restart and update:
         raise SettingsError("--restart and --update exclude each other.")
-    build_index(path, Path(folder), settings, restart=restart, update=update, told=told)
+    build_index(path, Path(folder), settings, restart=restart, update=update, told=progress)
     return SearchIndex(folder)
 
 

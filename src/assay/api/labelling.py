@@ -291,7 +291,9 @@ def label(
     path = path_or_none(ledger, "ledger")
 
     labels, tally = outside_a_loop(
-        lambda told: job.labels(path, progress=told, budget=budget, retry_failed=retry_failed),
+        lambda reporter: job.labels(
+            path, progress=reporter, budget=budget, retry_failed=retry_failed
+        ),
         progress_of(progress),
     )
     if tally.unanswered:

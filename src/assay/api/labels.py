@@ -248,8 +248,7 @@ def label_differences(
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The head of a ledger, how many manifests name one, all that is not as it was written, and
-    what to do about it."""
+    """The head of a ledger, how many manifests name one, all damage, and what to do about it."""
 
     head: Head
     manifests: int
@@ -257,12 +256,12 @@ class Verified:
     cures: Sequence[str]
 
 
-def verified(folder: Path, told: ProgressCallback = no_progress) -> Verified:
-    """Look at every label of a folder, and at the heads that the manifests in ``out/`` name;
-    ``told`` hears how it goes on. Raises LedgerError where there is no ledger."""
+def verified(folder: Path, progress: ProgressCallback = no_progress) -> Verified:
+    """Check every label of a folder, and the ledger heads named by manifests in ``out/``. Raises
+    LedgerError if there is no ledger."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
-        ledger.told = told
+        ledger.told = progress
         named = list(heads(opened.path / "out"))
         within = [*ledger.faults()]
         faults = [

@@ -65,7 +65,7 @@ def place_named(text: str) -> Place:
 
 
 def merge_ledgers(
-    folder: Path, others: Sequence[str], told: ProgressCallback = no_progress
+    folder: Path, others: Sequence[str], progress: ProgressCallback = no_progress
 ) -> list[tuple[str, Merged]]:
     """Add the labels of other ledgers to a folder's own. All are checked before anything is
     written. Returns the name of each ledger with the outcome. Raises LedgerError if one is missing
@@ -77,17 +77,17 @@ def merge_ledgers(
     with ExitStack() as stack:
         sources = [stack.enter_context(Ledger.open(place, create=False)) for place in places]
         for source in sources:
-            source.told = told
+            source.told = progress
             source.checked()
         with opened.open_ledger() as target:  # out/ may be of more labels than a shard's own
-            target.told = told
+            target.told = progress
             return [(source.name, merge(target, source)) for source in sources]
 
 
 def copy_ledger(
     source: str,
     target: str,
-    told: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
     *,
     renames: Sequence[str] = (),
     without: Sequence[str] = (),
@@ -104,7 +104,7 @@ def copy_ledger(
     with Ledger.open(places[0], create=False) as one:
         check_names(one, names, left_out)
         with Ledger.open(places[1]) as other:
-            one.told = other.told = told
+            one.told = other.told = progress
             if names or left_out:
                 return renamed(other, one, names, left_out), other.head()
             return other.copy_from(one), other.head()

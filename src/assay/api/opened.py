@@ -66,7 +66,7 @@ class Opened:
 
     folder: Folder
     parts: Mapping[str, Evaluation]
-    told: ProgressCallback = no_progress
+    progress: ProgressCallback = no_progress
     _corrected: dict[Head, Trusted | SettingsError] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -178,7 +178,7 @@ class Opened:
         with self.folder.open_ledger(create=create) as ledger:
             named = {str(path): head for path, head in heads(self.folder.out) if of_out}
             ledger.expect(named, by_index=by_index)
-            ledger.told = self.told
+            ledger.told = self.progress
             yield ledger
 
     def _asks(self) -> bool:
@@ -197,7 +197,7 @@ class Opened:
         else:
             from assay.ledger.parquet import ParquetLedger  # noqa: PLC0415 (polars takes long)
 
-            yield ParquetLedger(exported, self.told)
+            yield ParquetLedger(exported, self.progress)
 
     def ledger_if_any(self, *, scores: bool = True) -> AbstractContextManager[Ledger | None]:
         """Open the folder's ledger, or None if there is none yet."""
@@ -296,7 +296,7 @@ class Opened:
         found: dict[str, Result] = {}
         files: list[Path] = []
         for name, one in self.parts.items():
-            self.told(f"{prefix_of(name, self.parts)}scores", 0, None)
+            self.progress(f"{prefix_of(name, self.parts)}scores", 0, None)
             found[name], written = one.write(ledger, whole=whole)
             files += written
         results = Results(found)
@@ -347,8 +347,8 @@ class Opened:
         if results.only is None:
             for name, one in results.by_protocol.items():
                 own = path.parent / self.parts[name].folder.part / REPORT
-                write_page(own, page_of(one), self.told)
-        write_page(path, self.page(results, ledger=ledger), self.told)
+                write_page(own, page_of(one), self.progress)
+        write_page(path, self.page(results, ledger=ledger), self.progress)
         return path
 
     def page(self, results: Results, *, ledger: Ledger | None = None) -> Page:
@@ -401,17 +401,17 @@ def html_of(page: Page) -> bytes:
     return redact_keys(render_report(page, generated_by=_MADE_BY)).encode()
 
 
-def write_page(path: Path, page: Page, told: ProgressCallback = no_progress) -> None:
+def write_page(path: Path, page: Page, progress: ProgressCallback = no_progress) -> None:
     """Write a page with keys redacted and, if it is large, a folder of pages beside it. Pages of a
     previous report are removed."""
     folder = path_inside(path.parent, folder_of(path.name), f"The report {path.name}")
     written: set[str] = set()
-    told(path.name, 0, None)
+    progress(path.name, 0, None)
 
     def write(name: str, html: str) -> None:
         write_bytes(folder / name, redact_keys(html).encode())
         written.add(name)
 
-    html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write, told=told)
+    html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write, told=progress)
     write_bytes(path, redact_keys(html).encode())
     remove_pages(path, but=frozenset(written))

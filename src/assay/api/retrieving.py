@@ -251,9 +251,9 @@ def retrieve(
     if target is not None:
         require_plain(target)
 
-    def searching(told: Progress) -> RetrievedRuns:
+    def searching(reporter: Progress) -> RetrievedRuns:
         return search(
-            opened, texts, settings, Models(dense, decompose, rerank_with, path, budget, told)
+            opened, texts, settings, Models(dense, decompose, rerank_with, path, budget, reporter)
         )
 
     found = outside_a_loop(searching, progress_of(progress))

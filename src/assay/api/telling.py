@@ -25,7 +25,7 @@ class ProgressLines:
         self._share: float | None = 0.0
         self._spent = Tally()
         self._first = (0, 0.0)  # count and share at the first report, the basis of the rate
-        self._began = self._told = 0.0
+        self._began = self._last_shown = 0.0
 
     def begin(self, title: str, total: int, known: int) -> None:
         self._start(title, total - known)
@@ -46,18 +46,18 @@ class ProgressLines:
             self._start(what, 0)
             self._first = done, share or 0.0
         self._done, self._share = done, share
-        self._show(last=share == 1.0 and self._told > self._began)
+        self._show(last=share == 1.0 and self._last_shown > self._began)
 
     def _start(self, title: str, todo: int) -> None:
         self._title, self._todo = title, todo
         self._done = self._failed = 0
         self._share, self._first = 0.0, (0, 0.0)
         self._spent = Tally()
-        self._began = self._told = time.monotonic()
+        self._began = self._last_shown = time.monotonic()
 
     def _show(self, *, last: bool) -> None:
-        if last or time.monotonic() - self._told >= _EVERY:
-            self._told = time.monotonic()
+        if last or time.monotonic() - self._last_shown >= _EVERY:
+            self._last_shown = time.monotonic()
             self.note(": ".join(filter(None, (self._title, self._in_words()))))
 
     def _in_words(self) -> str:

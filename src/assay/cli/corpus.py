@@ -70,7 +70,7 @@ def build_command(
     started = time.perf_counter()
     with going() as shown:
         made = corpora.build(
-            source, folder, namespaces=_numbers(namespaces), told=shown.at, **options
+            source, folder, namespaces=_numbers(namespaces), progress=shown.at, **options
         )
     seconds = time.perf_counter() - started
     built = made.built

@@ -70,7 +70,7 @@ def evaluate_command(folder: FolderArgument, **options: Any) -> None:
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with going() as shown, ExitStack() as elsewhere:
-        opened = replace(opened, told=shown.at)
+        opened = replace(opened, progress=shown.at)
         hosted = opened.hosted(elsewhere.enter_context(hosting_of(how.on, how.workers)))
         with opened.ledger() as ledger:
             tally = hosted.judge(
@@ -142,7 +142,7 @@ def judge_command(
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with going() as shown, hosting_of(how.on, how.workers) as hosting:
-        opened = replace(opened.hosted(hosting), told=shown.at)
+        opened = replace(opened.hosted(hosting), progress=shown.at)
         with opened.ledger(scores=False) as ledger:
             tally = opened.judge(
                 ledger, progress=shown, budget=how.budget, retry_failed=how.retry_failed

@@ -30,7 +30,7 @@ def build_command(
     """
     started = time.perf_counter()
     with going() as shown:
-        made = indexes.build(corpus, folder, told=shown.at, **options)
+        made = indexes.build(corpus, folder, progress=shown.at, **options)
     seconds = time.perf_counter() - started
     index = made.index
     if warning := index.warning():

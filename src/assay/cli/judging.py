@@ -186,4 +186,4 @@ def open_folder(path: Path, labeller: str | None = None, policy: str | None = No
 def showing(opened: Opened) -> Iterator[Opened]:
     """The same evaluation, with how it goes on shown."""
     with going() as shown:
-        yield replace(opened, told=shown.at)
+        yield replace(opened, progress=shown.at)

@@ -164,7 +164,7 @@ class LiveReport:
 
 def write_live(opened: Opened, folder: Path, told: ProgressCallback) -> None:
     """Write the report of the labels as they stand. Raises AssayError."""
-    opened = replace(opened, told=told)
+    opened = replace(opened, progress=told)
     with opened.ledger() as ledger:
         ledger.checked()
         told("scores", 0, None)
