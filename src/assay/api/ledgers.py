@@ -35,23 +35,23 @@ def ledger_at(path: Path | None) -> Iterator[Ledger]:
             yield ledger
         return
     folder = Path(tempfile.mkdtemp(prefix="assay-"))
-    kept = 0  # answers in a temporary ledger that stays
+    answers = 0  # in a temporary ledger that stays
     try:
         with Ledger.open(folder / "labels.sqlite") as ledger:
             try:
                 yield ledger
             except BaseException:
-                kept = ledger.size()
+                answers = ledger.size()
                 raise
     except BaseException as error:
-        if kept:
+        if answers:
             error.add_note(
-                f"{kept} answers are kept in {folder / 'labels.sqlite'}: use that ledger to "
+                f"{answers} answers are kept in {folder / 'labels.sqlite'}: use that ledger to "
                 "continue from there."
             )  # fmt: skip
         raise
     finally:
-        if not kept:
+        if not answers:
             rmtree(folder, ignore_errors=True)
 
 
