@@ -1,4 +1,4 @@
-"""How well two labellers agree."""
+"""Agreement of two labellers."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from assay.statistics.tables import label_name
 COLUMNS = ("measure", "value", "low", "high")
 UNGIVEN = "no one gave the label"
 MOST_CUTS = 30
-"""More thresholds make a table that no one reads."""
+"""More thresholds would make the table unreadable."""
 OF_GROUPS = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
-"""What people are shown of single topics or runs."""
+"""Coefficients shown for single topics or runs."""
 _MOST_OUTSIDE = 20
 _MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient by its name, over a number of topics."""
+    """A named coefficient, and the number of topics it is estimated from."""
 
     name: str
     estimate: Estimate
@@ -53,17 +53,17 @@ class Coefficient:
 
     @property
     def undefined(self) -> int:
-        """In how many resamples it is undefined."""
+        """Number of resamples in which the coefficient is undefined."""
         return self.estimate.interval.undefined if self.estimate.interval else 0
 
     @property
     def cut(self) -> bool:
-        """Whether it is κ of labels that are cut in two."""
+        """Whether this is κ of labels cut in two at a threshold."""
         return self.name.startswith("kappa@")
 
     @property
     def why(self) -> str | None:
-        """Why the value is undefined; None where it is not."""
+        """Why the value is undefined, or None if it is defined."""
         if self.estimate.value is not None:
             return None
         if self.cut:
@@ -71,7 +71,7 @@ class Coefficient:
         return "both gave the same label throughout"
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         lacks = None if self.estimate.interval else no_interval(self.topics)
         row = dict(zip(COLUMNS, self.row, strict=True))
         return explained(row, self.why or lacks, self.undefined)
@@ -79,8 +79,8 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class LabelsOfTwo:
-    """The labels of two labellers, A and B, and what they are held to: ``scale`` are the labels
-    that there are, and with ``clip`` others are moved to its nearest end."""
+    """The labels of two labellers, A and B. ``scale`` lists the possible labels; ``clip`` moves
+    others to its nearest end."""
 
     pair: LabelPair
     scale: Sequence[float] | None
@@ -94,8 +94,8 @@ class LabelsOfTwo:
         intervals: bool = True,
         scale: Sequence[float] | None = None,
     ) -> Agreement:
-        """How well they agree on some units. Raises ValueError for what cannot be compared."""
-        # Whatever the files' order, what is drawn by a seed is the same.
+        """Agreement on ``units``. Raises ValueError if the labels cannot be compared."""
+        # Sorted, so that a seed gives the same intervals whatever the order of the files.
         topics = sorted({topic for topic, _, _ in units}, key=natural_key)
         place = {topic: at for at, topic in enumerate(topics)}
         units = sorted(units, key=lambda unit: place[unit[0]])
@@ -111,12 +111,12 @@ class LabelsOfTwo:
         )
 
     def name(self, label: float) -> str:
-        """What a label is called."""
+        """The name of a label."""
         return self.pair.names.get(label, label_name(label))
 
     def edits(self) -> dict[str, int]:
-        """Of the units with a label in both, how many labels of B are ``from scratch`` and how many
-        ``post-edited``; those of A where B's do not say. Empty where neither does."""
+        """Among units labelled by both, the number of B's labels given ``from scratch`` and
+        ``post-edited``; of A's labels if B's do not record it. Empty if neither does."""
         for notes in reversed(self.pair.notes):
             ways = Counter(way_of(notes, unit) for unit in self.pair.both)
             if ways.keys() - {UNKNOWN}:
@@ -124,7 +124,7 @@ class LabelsOfTwo:
         return {}
 
     def way(self, unit: Unit) -> str:
-        """How a unit was labelled, as :meth:`edits` counts it."""
+        """How a unit was labelled, in the terms of :meth:`edits`."""
         first, second = (way_of(notes, unit) for notes in self.pair.notes)
         return first if second == UNKNOWN else second
 
@@ -134,7 +134,7 @@ UNKNOWN = "not said"
 
 
 def way_of(notes: Mapping[Unit, LabelNote], unit: Unit) -> str:
-    """Whether a unit's label began as another's."""
+    """Whether a unit was labelled from scratch or by editing another's label."""
     edited = notes[unit].rationale.edited if unit in notes else None
     return UNKNOWN if edited is None else WAYS[edited]
 
@@ -149,8 +149,7 @@ class Group:
 
 
 class Disagreement(NamedTuple):
-    """A unit with two labels that differ: the ``text`` that is labelled where it is known, and the
-    reason of each."""
+    """A unit with two different labels, their reasons, and the labelled ``text`` if known."""
 
     unit: Unit
     text: str
@@ -162,7 +161,7 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Agreed:
-    """How well two labellers agree, on all units and on those of each topic or run (``by``)."""
+    """Agreement of two labellers on all units, and on those of each topic or run (``by``)."""
 
     labels: LabelsOfTwo
     result: Agreement
@@ -171,7 +170,7 @@ class Agreed:
     groups: Sequence[Group] = ()
 
     def disagreements(self) -> list[Disagreement]:
-        """The units on which both differ, the farthest apart first, then in the files' order."""
+        """Units on which the labellers differ: largest difference first, then in file order."""
         pair = self.labels.pair
         found = []
         for unit in pair.both:
@@ -185,7 +184,7 @@ class Agreed:
 
     @property
     def cuts(self) -> int:
-        """At how many thresholds the labels are cut in two."""
+        """Number of thresholds at which labels are cut in two."""
         return sum(one.cut for one in self.coefficients)
 
     @property
@@ -201,13 +200,13 @@ class Agreed:
         return (self.by, *COLUMNS) if self.by else COLUMNS
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """A row for each coefficient, those of the groups first."""
+        """A row for each coefficient, groups first."""
         for group in self.groups:
             yield from ((group.name, *one.row) for one in group.coefficients)
         yield from (("all", *one.row) if self.by else one.row for one in self.coefficients)
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         result, pair = self.result, self.labels.pair
         edits = self.labels.edits()
         sides = {"first": "A", "second": "B"}
@@ -269,7 +268,7 @@ class Agreed:
         }
 
     def undefined(self, mark: str, *, cuts: bool = True) -> Iterator[str]:
-        """What is undefined and why, of the whole and then of the groups, and in how many
+        """Sentences on what is undefined and why, overall and then in groups, and in how many
         resamples."""
         every = [(one.name, one) for one in self.coefficients if cuts or not one.cut]
         every += [
@@ -281,7 +280,7 @@ class Agreed:
         yield from undefined_resamples((name, one.undefined) for name, one in every)
 
     def findings(self) -> Iterator[str]:
-        """What the numbers leave out, and labels that are not on the scale."""
+        """Sentences on what the numbers leave out, and on labels outside the scale."""
         pair, clip = self.labels.pair, self.labels.clip
         edits = self.labels.edits()
         if edits:
@@ -330,13 +329,13 @@ def agree_files(
     note: Note,
     label: str | None = None,
 ) -> Agreed:
-    """The agreement of two files of labels, on everything and on each topic or run, or on labels
-    given from scratch and edited ones (``by``: ``topic``, ``run``, ``edit``). ``label`` says which
-    labels of records are meant.
+    """Agreement of two files of labels, overall and for each topic or run, or for labels given from
+    scratch and edited ones (``by``: ``topic``, ``run``, ``edit``). ``label`` selects which label of
+    a record to use.
 
-    Unless it is the ``whole`` of it that is wanted, only what people are shown of groups is
-    computed: with many different labels all thresholds and intervals of all groups take minutes.
-    Raises FormatError with the faults of both files, SettingsError where they share nothing.
+    Unless ``whole``, groups only get the coefficients that are shown (:data:`OF_GROUPS`), without
+    intervals: with many different labels, all thresholds and intervals would take minutes. Raises
+    FormatError with the faults of both files, SettingsError if they share no unit.
     """
     first, second = all_used((partial(read_labels, file, label) for file in (a, b)), note)
     names = printable(str(a)), printable(str(b))
@@ -359,14 +358,14 @@ def agree_files(
 
 
 def _groups(labels: LabelsOfTwo, by: str, *, whole: bool) -> Iterator[Group]:
-    """The agreement on each topic or run, in file order, on one scale for all."""
+    """Agreement on each group, in file order, on one scale for all."""
     pair, scale = labels.pair, labels.scale
     units: dict[str, list[Unit]] = {}
     for unit in pair.both:
         topic, run, _ = unit
         name = labels.way(unit) if by == "edit" else topic if by == "topic" else run
         units.setdefault(name, []).append(unit)
-    if scale is None and whole:  # the same labels for all, so that the same thresholds come out
+    if scale is None and whole:  # the same labels, and so the same thresholds, for all groups
         scale = sorted({table[unit] for table in (pair.first, pair.second) for unit in pair.both})
     for name, some in units.items():
         result = labels.agreement(some, intervals=whole, scale=scale)
@@ -375,7 +374,7 @@ def _groups(labels: LabelsOfTwo, by: str, *, whole: bool) -> Iterator[Group]:
 
 
 def coefficients(result: Agreement) -> list[Coefficient]:
-    """Its coefficients, one a row."""
+    """The coefficients of an agreement."""
     topics = result.topics or 0
     return [Coefficient(name, one, topics) for name, one in result.estimates.items()]
 

@@ -57,7 +57,7 @@ class GeneratedQuestions:
     missing: Mapping[str, str]
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         counts = {"added": self.added, "missing": len(self.missing)}
         return {"bank": str(self.path), **counts, "why": self.missing}
 

@@ -190,7 +190,7 @@ class BattleScores:
         ]
 
     def document(self, *, per_topic: bool) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         runs = []
         for place in self.order():
             interval, ranks = self.rated.intervals[place], self.rank_range(place)

@@ -70,7 +70,7 @@ class Calibrated:
     why_not: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "judge": self.judge.name,
             "version": None if self.judge.missing() else self.judge.settings.version,

@@ -1,4 +1,4 @@
-"""What a comparison of runs found: which differences are real."""
+"""Comparison of runs: which differences are real."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from assay.statistics.comparison import (
 
 
 def confidence_measure(name: str) -> str | None:
-    """The measure of confidence that a score, or an end of it, is of; None where it is none."""
+    """The measure of confidence that ``name`` denotes, possibly by one of its ends, or None."""
     return next((one for one in MEASURES if same_name(one, split_end(name)[0])), None)
 
 
@@ -49,12 +49,12 @@ Comparable = ScoreMatrix | ConfidenceMatrix
 def read_tables(
     path: Path, names: Sequence[str | None], note: Note, *, option: str = "-m"
 ) -> list[Comparable]:
-    """The scores that ``names`` say of a table (None: its only one); those of a measure of
-    confidence that it has no scores of single topics for are taken from the confidences that it
-    holds. An evaluation folder stands for the table of its topics; ``note`` hears what
-    :func:`assay.api.since_scored.remarks_since` it. ``option`` is how messages call a name. Raises
-    FormatError with all faults, ValueError for several names of a table of one score, SettingsError
-    for a folder without a table."""
+    """Read the scores called ``names`` (None: the only one) from a table. A measure of confidence
+    without scores by topic is computed from the table's confidences. For an evaluation folder, its
+    table of topics is read, and remarks on how up to date it is
+    (:func:`assay.api.since_scored.remarks_since`) go to ``note``. ``option`` is what messages call
+    the names. Raises FormatError with all faults, ValueError for several names if the table has one
+    score, SettingsError for a folder without a table."""
     path = scores_in(path)
     if path.with_name("manifest.json").is_file():
         # Opening a folder and its ledger takes longer to load than all that tables need.
@@ -62,7 +62,7 @@ def read_tables(
 
         for one in remarks_since(path):
             note(one)
-    text = read_text(path)  # once: a pipe can be read no second time
+    text = read_text(path)  # only once, as it may be a pipe
     tables = all_used((partial(read_table, text, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
         raise ValueError(f"{printable(str(path))} holds only one score")
@@ -70,7 +70,7 @@ def read_tables(
 
 
 def read_table(given: Given, name: str | None, option: str) -> Parsed[Comparable]:
-    """One score of a table, as :func:`read_tables` has it."""
+    """Read one score of a table by the rules of :func:`read_tables`."""
     scores = read_matrix(given, name, option=option)
     measure = name and confidence_measure(name)
     if scores.ok or not name or not measure:
@@ -84,8 +84,8 @@ def read_table(given: Given, name: str | None, option: str) -> Parsed[Comparable
 def completed(
     measure: str, end: str, p: Sequence[float], c: Sequence[float], left_out: int
 ) -> Iterable[tuple[float, float]]:
-    """Confidence and correctness where the measure is at its end, or nearest to it that is
-    known."""
+    """Pairs of confidence and correctness for which the measure is at its end (or as near to it as
+    is known)."""
     found = confidence_ranges(p, c, left_out=left_out)
     ends = found[measure] or found["Accuracy"]  # undefined however the rest turns out
     if ends is None:
@@ -97,9 +97,9 @@ def completed(
 def compared(
     one: Comparable, note: Note, *, test: Test | None = None, seed: int = 0, **settings: Any
 ) -> Compared:
-    """Every pair of runs of a matrix. ``test`` is that of scores of topics (tukey where None); of
-    confidences it is randomisation; ``settings`` are others of :func:`compare_runs`. Raises
-    ValueError for what cannot be compared."""
+    """Compare every pair of runs of a matrix. ``test`` applies to scores of topics (None: tukey);
+    confidences use randomisation. ``settings`` are passed to :func:`compare_runs`. Raises
+    ValueError if the runs cannot be compared."""
     measure = confidence_measure(one.name)
     if isinstance(one, ScoreMatrix):
         lower = measure in LOWER_IS_BETTER
@@ -124,11 +124,12 @@ def score_runs(
     only: Path | None = None,
     answered: bool = False,
 ) -> list[ScoreMatrix]:
-    """The scores of runs that ``assay measure`` takes its means of, a matrix a measure: over the
-    topics of the file ``only`` where there is one, and with ``answered`` without those that some
-    run is silent on. Everything is read, so that all faults of all files come at once
-    (FormatError). Runs of one name are called by their files, too. Raises ValueError for a name
-    that is no measure, SettingsError for a file that is given twice, and too few topics."""
+    """Score runs as ``assay measure`` does and return a matrix of topics and runs for each measure.
+
+    Covers the topics of the file ``only``, if given; ``answered`` leaves out topics that any run
+    does not answer. Runs of the same name get their file names added. Raises FormatError with all
+    faults of all files, ValueError for an unknown measure, SettingsError for a file given twice or
+    too few topics."""
     wanted = {name: parse_measure(name) for name in measures}
     judged = {k: Judged @ k for k in sorted({one.k for one in wanted.values() if one.k})}
     every = (*wanted.values(), *judged.values())
@@ -162,7 +163,7 @@ def _say_what_lacks(name: str, scores: RunScores, note: Note) -> None:
 def _say_what_is_not_judged(
     k: int, measure: Measure, scores: Mapping[str, RunScores], note: Note
 ) -> None:
-    """Say it where more of some run is judged than of another."""
+    """Note if clearly more documents are judged for some runs than for others."""
     shares = {
         run: 1 - float(one.values[measure][one.answered].mean())
         for run, one in scores.items()
@@ -185,8 +186,8 @@ def _matrix(
     mask: npt.NDArray[np.bool_],
     note: Note,
 ) -> ScoreMatrix:
-    # In the order of names, as in complete(): whatever the order of files and of their lines, what
-    # is drawn by a seed is the same.
+    # Sorted by name, as in complete(), so that a seed gives the same draws whatever the order of
+    # files and of their lines.
     names = sorted(range(len(runs)), key=lambda at: natural_key(runs[at]))
     places = np.array(sorted(range(len(mask)), key=lambda at: natural_key(scores[0].topics[at])))
     table = np.column_stack([scores[name].values[measure][places] for name in names])
@@ -230,7 +231,7 @@ _NO_MEAN = "the measure is not a mean over topics"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is compared by one measure and what came of the test, by draws of a ``seed``."""
+    """The comparison of runs by one measure. ``seed`` is that of the test's random draws."""
 
     matrix: Comparable
     result: Comparison
@@ -238,17 +239,17 @@ class Compared:
 
     @property
     def name(self) -> str:
-        """The measure, or an end of it."""
+        """Name of the measure, or of an end of it."""
         return self.matrix.name
 
     @property
     def real(self) -> list[PairComparison]:
-        """The pairs that differ."""
+        """Pairs of runs with a significant difference."""
         return [pair for pair in self.result.pairs if pair.different]
 
     @property
     def method(self) -> str:
-        """How it was tested, in words."""
+        """The test in words."""
         result, how = self.result, TESTS[self.result.test]
         if result.permutations is None:
             return how
@@ -267,7 +268,7 @@ class Compared:
             )  # fmt: skip
 
     def _reasons(self, pair: PairComparison) -> dict[str, str]:
-        """Why what is undefined of a pair is, by its column."""
+        """The reason for each undefined value of a pair, by column."""
         found = {}
         if pair.p_adjusted is None:
             found["p"] = _SAME_EVERYWHERE
@@ -276,13 +277,13 @@ class Compared:
         return found
 
     def row_documents(self) -> Iterator[dict[str, Any]]:
-        """The pairs as JSON has them."""
+        """The pairs as JSON objects."""
         for pair, row in zip(self.result.pairs, self.rows(), strict=True):
             reasons = "; ".join(f"{name}: {why}" for name, why in self._reasons(pair).items())
             yield explained(dict(zip(COLUMNS, row, strict=True)), reasons or None)
 
     def document(self) -> dict[str, Any]:
-        """The runs, and how they were compared, as JSON has it."""
+        """The runs and the method of comparison as a JSON document."""
         result = self.result
         tangled = TANGLED if result.letters is None else None
         return {
@@ -318,7 +319,7 @@ class Compared:
         }
 
     def undefined(self, mark: str) -> Iterator[str]:
-        """What is undefined and why."""
+        """Sentences on what is undefined and why."""
         if self.result.variance is None:
             yield f"{mark} is undefined: {_NO_MEAN} (effect)."
             return
@@ -332,7 +333,7 @@ class Compared:
         )
 
     def hopeless(self) -> str | None:
-        """What to say of a test whose smallest possible p-value no correction lets through."""
+        """A warning if even the smallest possible p-value is not significant after correction."""
         result = self.result
         if result.test not in ("randomisation", "bootstrap") or result.permutations is None:
             return None
@@ -351,7 +352,7 @@ class Compared:
         )
 
     def without_p(self) -> str | None:
-        """What becomes of pairs that have no p-value, where there are some."""
+        """A remark on pairs without a p-value, if any."""
         count = sum(pair.p_adjusted is None for pair in self.result.pairs)
         if not count:
             return None
@@ -362,7 +363,7 @@ class Compared:
 
 
 def measure_names(given: Sequence[str]) -> list[str]:
-    """Repeated options that may hold lists; commas inside of brackets belong to a measure."""
+    """Split repeated options at commas, except within brackets, where they belong to a measure."""
     parts = [part.strip() for name in given for part in re.split(r",(?![^()]*\))", name)]
     return list(dict.fromkeys(part for part in parts if part))
 
@@ -370,7 +371,7 @@ def measure_names(given: Sequence[str]) -> list[str]:
 def compare_all(
     inputs: Sequence[Comparable], test: Test | None, settings: Mapping[str, Any], note: Note
 ) -> Iterator[Compared]:
-    """Compare one after the other. Raises SettingsError for what cannot be compared."""
+    """Compare the runs of each input. Raises SettingsError if they cannot be compared."""
     for one in inputs:
         try:
             yield compared(one, note, test=test, **settings)

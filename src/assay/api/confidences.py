@@ -58,7 +58,7 @@ class ConfidenceScores:
         return (row for row, _ in self._each())
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "scores": [
                 explained(dict(zip(VALUE_COLUMNS, row, strict=True)), reason)

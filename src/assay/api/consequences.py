@@ -49,7 +49,7 @@ class Consequences:
     missing: tuple[int, int]
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             **asdict(self),
             "scores": [

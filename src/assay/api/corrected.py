@@ -1,4 +1,4 @@
-"""A corrected measure of a leaderboard: scores, intervals, and the ranks that they leave open."""
+"""A corrected measure of a leaderboard: scores, intervals, and the ranks they leave possible."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from assay.statistics.corrected.estimates import half_widths
 
 
 def family_of(name: str, families: Mapping[str, str]) -> str:
-    """The family of a run or a judge, by its name or by the first pattern that it fits; empty where
-    none is named."""
-    fits = (said for one, said in families.items() if fnmatch.fnmatchcase(name, one))
+    """The family of a run or judge, by its name or the first pattern that matches; empty if there
+    is none."""
+    fits = (family for pattern, family in families.items() if fnmatch.fnmatchcase(name, pattern))
     return families.get(name) or next(fits, "")
 
 
 @dataclass(frozen=True)
 class FamilyOff:
-    """By how much the judge alone scores the ``runs`` of a family too high (negative: too low), on
-    average, with its interval; ``beyond`` names another family where it is by how much more than
-    for that one's runs."""
+    """By how much the judge alone scores the ``runs`` of a family too high on average (negative:
+    too low), with its interval. If ``beyond`` names another family, it is by how much more than
+    for that family's runs."""
 
     family: str
     runs: int
@@ -40,9 +40,9 @@ class FamilyOff:
 
 
 def off_by(a: Floats, judge: Floats, found: Estimates, level: float) -> tuple[float, float, float]:
-    """How far the judge is off in a sum over runs with weights ``a`` (a mean of some, or one less
-    another), with its interval: a·(judge − θ̂) with variance aᵀCa. The judge's own scores of these
-    topics are known; the fewest degrees of freedom count."""
+    """The judge's error in a sum over runs with weights ``a`` (a mean, or a difference of means),
+    with its interval: a·(judge − θ̂) with variance aᵀCa. The judge's own scores of these topics are
+    known exactly; the smallest degrees of freedom of these runs are used."""
     off = float(a @ (judge - found.value))
     variance = max(0.0, float(a @ found.covariance @ a))
     df = np.array([found.df[a != 0].min()])
@@ -57,11 +57,11 @@ def off_by_family(
     families: Mapping[str, str],
     level: float,
 ) -> Iterator[FamilyOff]:
-    """How far the judge is off for each family with runs here, then for each two
+    """The judge's error for each family that has runs here, then for each pair of families
     (:func:`off_by`).
 
-    ``runs``: R names. ``judge``: R scores by the judge alone. ``found``: the corrected scores, of
-    these topics. ``families``: family by run or pattern. ``level``: of the intervals.
+    ``runs``: R names. ``judge``: R scores by the judge alone. ``found``: the corrected scores on
+    these topics. ``families``: run or pattern → family. ``level``: level of the intervals.
     """
     named = [family_of(run, families) for run in runs]
     means: dict[str, Floats] = {}
@@ -80,14 +80,15 @@ def off_by_family(
 
 
 SAME = 1e-9
-"""By how much two sums over labels may differ that are the same but for rounding."""
+"""Tolerance for rounding when two sums over labels are compared."""
 
 MOST_SURE = 0.9999
-"""The highest level: ranks come of 10,000 draws, which tell no higher one."""
+"""The highest level of intervals: ranks are simulated with 10,000 draws, too few for a higher one.
+"""
 
 
 def check_level(level: float) -> float:
-    """A level of intervals. Raises SettingsError where it is none."""
+    """Check a level of intervals. Raises SettingsError if it is out of range."""
     if not 0 < level <= MOST_SURE:
         raise SettingsError(f"A level must be above 0 and at most {MOST_SURE}, got {level:.10g}.")
     return level
@@ -95,8 +96,8 @@ def check_level(level: float) -> float:
 
 @dataclass(frozen=True)
 class Basis:
-    """What scores are corrected by: a draw among ``draws`` whose labels a ledger has, and of what
-    the intervals are, at which level."""
+    """What scores are corrected by: one of the ``draws`` with its labels in a ledger, and the
+    population and level of the intervals."""
 
     ledger: Ledger
     draw: Draw
@@ -107,17 +108,16 @@ class Basis:
 
 @dataclass(frozen=True)
 class Corrected:
-    """One measure of the runs of a leaderboard.
+    """A corrected measure for the runs of a leaderboard.
 
-    ``value`` with ``low`` and ``high`` is the score as people would have labelled everything,
-    ``judge`` the machine's alone, ``human`` that of people's labels alone, with its interval (None
-    where it is not to be had). ``best`` and ``worst`` are the ranks that each run may have, all
-    at once; ``decided`` says of how many of the ``pairs`` the order is settled, ``tau`` between
-    which ends Kendall's τ of the corrected order and the machine's lies. They are None where the
-    runs' intervals are each by itself. ``weight`` is how much the machine counts, 0 to 1.
-    ``warnings`` say what should be known of the intervals; ``estimates`` are what they are made
-    from where the runs are estimated together. ``families`` say how far the machine is off for
-    each family of systems that is named, and for each two.
+    ``value``, with ``low`` and ``high``, estimates the score if people had labelled everything.
+    ``judge`` is the score from the machine's labels alone, ``human`` that from people's labels
+    alone, with its interval (None if unavailable). ``best`` and ``worst`` are simultaneous bounds
+    on each run's rank. ``decided`` is the number of ``pairs`` whose order is settled; ``tau``
+    bounds Kendall's τ between the corrected and the machine's order. Ranks and ``tau`` are None if
+    each run is estimated separately. ``weight`` is the machine's weight, 0 to 1. ``warnings`` are
+    about the intervals. ``estimates`` is their basis if the runs are estimated together.
+    ``families`` holds the machine's error for each family of systems and each pair of them.
     """
 
     measure: str
@@ -142,7 +142,7 @@ class Corrected:
 
 
 def settled_pairs(decided: Bools) -> int:
-    """Of how many pairs of runs it is ``decided`` which is above which."""
+    """Number of pairs of runs whose order is ``decided``."""
     return int(np.triu(decided | decided.T, 1).sum())
 
 
@@ -155,8 +155,8 @@ def ranked(
     lower: bool,
     level: float,
 ) -> Corrected:
-    """A measure as estimated, beside what the machine scores ``alone``: with rank sets at the level
-    of its intervals."""
+    """An estimated measure beside the machine's scores ``alone``, with rank sets at the level of
+    its intervals."""
     sign = -1.0 if lower else 1.0
     order = corrected.rank_sets(replace(found, value=sign * found.value), level=level)
     pairs = len(runs) * (len(runs) - 1) // 2

@@ -1,8 +1,8 @@
-"""Scores from labels that people gave to what was drawn, and a machine's of everything.
+"""Scores from people's labels of a drawn sample and a machine's labels of everything.
 
-Whatever errors the machine makes, the interval holds: a bad machine makes it wide, never wrong
-(:mod:`assay.statistics.corrected`). Where people's labels were not drawn there is none, and it is
-said why.
+The interval holds whatever errors the machine makes: a bad machine makes it wide, never wrong
+(:mod:`assay.statistics.corrected`). If people's labels are not those of a draw, there is no
+interval, and the reason is given.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ COLUMNS = (
 _FEW_TOPICS = 5
 
 Evaluations = Mapping[str, Evaluation]
-"""A folder under each of its protocols."""
+"""The evaluation under each of a folder's protocols."""
 
 
 @dataclass(frozen=True)
 class DrawProgress:
-    """A draw with how far it is labelled: of ``units`` that are known to belong to it now, people
-    have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there."""
+    """How far a draw is labelled: of the ``units`` known to belong to it so far, people have
+    labelled ``labelled`` without seeing anybody else's label. ``new`` if it was just made."""
 
     draw: Draw
     units: int
@@ -51,25 +51,25 @@ class DrawProgress:
 
     @classmethod
     def of(cls, evaluations: Evaluations, ledger: Ledger, draw: Draw, *, new: bool = False) -> Self:
-        """A draw as it is now."""
+        """The current progress of a draw."""
         done = [labelled for _, labelled in open_units(evaluations, ledger, draw)]
         return cls(draw, len(done), sum(done), new)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is labelled, and there is something to label."""
+        """Whether the draw has units, and all of them are labelled."""
         return 0 < self.units == self.labelled
 
     @property
     def may_grow(self) -> bool:
-        """Whether labels under one of its tasks may open units of it under another."""
+        """Whether labels under one of its tasks may add units under another."""
         return self.draw.design == TOPICS and len(self.draw.tasks) > 1
 
 
 @dataclass(frozen=True)
 class TrustBoard:
-    """A leaderboard: what could be corrected, and of the other measures why not. ``people`` is how
-    many of its protocol's labels by people are of the draw."""
+    """A leaderboard's corrected measures, and why others could not be corrected. ``people`` is the
+    number of people's labels in the draw that belong to its protocol."""
 
     title: str
     found: tuple[Corrected, ...]
@@ -79,9 +79,9 @@ class TrustBoard:
 
 @dataclass(frozen=True)
 class Trusted:
-    """What the scores of a folder stand on. ``draw`` is what they were corrected by, with how far
-    it is labelled; None, like no ``boards``, where they could not be: ``why`` then says so.
-    ``people`` is how many people's labels of the draw there are."""
+    """The corrected scores of a folder, and their ``basis`` in words. ``draw`` is the draw they
+    were corrected by, with its progress, or None if there is none. If nothing could be corrected,
+    ``why`` says why. ``people`` is the number of people's labels in the draw."""
 
     basis: str
     draw: DrawProgress | None
@@ -124,9 +124,9 @@ def correct(
     level: float = 0.95,
     wanted: str = "",
 ) -> Trusted:
-    """Correct the scores of a folder's protocols by the newest draw of which all is labelled, else
-    the newest, or the one whose id begins with ``wanted``. Raises SettingsError for a draw or a
-    measure that there is not."""
+    """Correct the scores of a folder's protocols by the newest fully labelled draw (if none is, the
+    newest), or by the draw whose id begins with ``wanted``. Raises SettingsError for an unknown
+    draw or measure."""
     every = ledger.draws()
     draws = [one for one in every if one.uid.startswith(wanted)]
     if wanted and len(draws) != 1:
@@ -217,7 +217,7 @@ def correct(
 def _counting(
     evaluations: Evaluations, ledger: Ledger, draws: Sequence[Draw]
 ) -> tuple[Draw, list[tuple[Request, bool]]]:
-    """The newest draw of which all is labelled, else the newest, with its units."""
+    """The newest fully labelled draw, or the newest if none is, with its units."""
     looked = []
     for draw in reversed(draws):
         units = list(open_units(evaluations, ledger, draw))
@@ -228,8 +228,8 @@ def _counting(
 
 
 def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[str]) -> None:
-    """Raise SettingsError for measures that no leaderboard has. In a folder under several protocols
-    their names may stand behind the protocol's."""
+    """Raise SettingsError for measures that no leaderboard has. With several protocols, names may
+    be prefixed by the protocol's."""
     known = {
         f"{prefix}{measure}": None
         for name, part in evaluations.items()
@@ -247,8 +247,8 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
 def _said(
     ledger: Ledger, units: Mapping[str, str], policy: Policy
 ) -> dict[str, dict[str, list[Label]]]:
-    """What people whom a policy hears said of some units, as their tasks' versions ask now, with
-    nobody else's label in sight, by unit and person."""
+    """Unit → person → usable labels, for ``units`` (unit → current version of its task): those that
+    the policy admits and that were given without seeing anybody else's label."""
     said: dict[str, dict[str, list[Label]]] = {}
     for one in ledger.by_people():
         if one.version != units.get(one.unit) or not policy.hears(one.labeller.name):
@@ -261,8 +261,8 @@ def _said(
 def _remarks(
     draw: Draw, said: Mapping[str, Mapping[str, list[Label]]], rivals: int, *, by_most: bool
 ) -> Iterator[str]:
-    """What should be known of the labels of a draw: people who differ, labels older than it, how
-    many draws of topics there are to choose from, and whether it is very small."""
+    """Remarks on the labels of a draw: disagreements between people, labels older than the draw,
+    several draws of topics to choose from, and very few topics."""
     differ = sum(
         len({canonical(without_reasons(one[-1].verdict)) for one in by.values()}) > 1
         for by in said.values()
@@ -308,7 +308,7 @@ def _remarks(
 def open_units(
     evaluations: Evaluations, ledger: Ledger, draw: Draw
 ) -> Iterator[tuple[Request, bool]]:
-    """The units of a draw, each once, with whether a person has labelled it."""
+    """Yield each unit of a draw once, with whether a person has labelled it."""
     chosen, seen = set(draw.chosen), set()
     by_topic = draw.design == TOPICS
     for part in evaluations.values():
@@ -329,14 +329,14 @@ def open_units(
 
 
 def _done(evaluations: Evaluations, ledger: Ledger, draw: Draw) -> int:
-    """How many units of a draw people have labelled."""
+    """Number of units of a draw that people have labelled."""
     return sum(labelled for _, labelled in open_units(evaluations, ledger, draw))
 
 
 def _boards(
     prefix: str, part: Evaluation, basis: Basis, measures: Sequence[str], people: int
 ) -> Iterator[TrustBoard]:
-    """The leaderboards of a protocol, of whose labels by ``people`` so many are of the draw."""
+    """The corrected leaderboards of a protocol; ``people`` is as in :class:`TrustBoard`."""
     part = part.quick()
     judge = part.quick().by_machine(basis.ledger).findings
     boards, by = judge.boards, _correcting(part, judge, basis)
@@ -369,8 +369,8 @@ def _boards(
 
 
 def _apart_from(part: Evaluation, basis: Basis) -> dict[str, str]:
-    """The measures that no label under the tasks of a draw of topics has a part in, each with why
-    it is not corrected: they are what they are without any such label."""
+    """Measures that use no label under the tasks of a draw of topics, each with the reason why it
+    is not corrected. They are known even without any such label."""
     draw = basis.draw
     if draw.design != TOPICS or set(draw.tasks) >= {task.name for task in part.tasks}:
         return {}
@@ -388,13 +388,13 @@ def _apart_from(part: Evaluation, basis: Basis) -> dict[str, str]:
 
 
 def _correcting(part: Evaluation, judge: Findings, basis: Basis) -> ByTopics | ByItems:
-    """What corrects the machine's findings by a draw."""
+    """The corrector of the machine's findings for the design of the draw."""
     by = ByTopics.of if basis.draw.design == TOPICS else ByItems
     return by(part, judge, basis)
 
 
 def _everything(part: Evaluation, judge: Findings) -> Draw:
-    """The draw that people's labels of everything are."""
+    """People's labels of everything, as a draw of all topics."""
     count, tasks = len(judge.topics), tuple(task.name for task in part.tasks)
     return Draw(TOPICS, tasks, count, 0, tuple(judge.topics), (1.0,) * count, (True,) * count)
 
@@ -402,7 +402,7 @@ def _everything(part: Evaluation, judge: Findings) -> Draw:
 def whole_draw(
     evaluations: Evaluations, ledger: Ledger, draws: Sequence[Draw]
 ) -> Draw | str | None:
-    """The draw that counts, None where nothing was drawn; or why it does not count yet."""
+    """The draw that counts, or why it does not count yet; None if nothing was drawn."""
     if not draws:
         return None
     draw, units = _counting(evaluations, ledger, draws)
@@ -416,8 +416,8 @@ def whole_draw(
 def corrected_together(
     evaluations: Evaluations, ledger: Ledger, *, level: float
 ) -> Iterator[Corrected | str]:
-    """Of each leaderboard the first measure whose runs are estimated together, by the draw that
-    counts, or by people's labels of everything where nothing was drawn; or why there is none."""
+    """The first measure of each leaderboard whose runs are estimated together, corrected by the
+    draw that counts (people's labels of everything if nothing was drawn), or why there is none."""
     draws = ledger.draws()
     draw = whole_draw(evaluations, ledger, draws)
     if isinstance(draw, str):

@@ -1,4 +1,4 @@
-"""Whether two tables of scores rank runs alike."""
+"""Correlation of two tables of scores: whether they rank runs alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.statistics.shared_scores import Missing, Scores
 
 COLUMNS = ("setting", "measure", "value", "low", "high", "n")
 SETTINGS = {"runs": "runs", "topics-mean": "mean of topics", "pairs": "topic–run pairs"}
-"""What is correlated, and how plots call it."""
+"""What is correlated, with its name in plots."""
 _NO_TOPICS = "a file has no scores of single topics"
 _CURES = {
     "share none": " Topics are the same if their ids are the same; write these the same way in "
@@ -39,7 +39,7 @@ _CURES = {
     "at least 2 are needed": " Runs are the same if their names are the same; write these the "
     "same way in both files.",
 }
-"""What to do about an error, by words in it."""
+"""Advice for an error whose message contains the key."""
 
 
 def row_of(one: Correlation) -> tuple[str, str, float | None, float | None, float | None, int]:
@@ -49,7 +49,7 @@ def row_of(one: Correlation) -> tuple[str, str, float | None, float | None, floa
 
 @dataclass(frozen=True)
 class Correlated:
-    """How two tables of scores, of two files, correlate."""
+    """The correlation of two files of scores."""
 
     report: CorrelationReport
     tables: tuple[ScoreTable, ScoreTable]
@@ -59,7 +59,7 @@ class Correlated:
     seed: int
 
     def coefficients(self) -> Iterator[tuple[Correlation, str | None]]:
-        """Every coefficient of every setting, and why it or its interval is not there."""
+        """Every coefficient of every setting, with the reason why it or its interval is missing."""
         topics = self.report.topics
         lacks = no_interval(len(topics)) if topics else _NO_TOPICS
         known = {(one.setting, one.measure): one for one in self.report.rows}
@@ -76,7 +76,7 @@ class Correlated:
         return (row_of(one) for one, _ in self.coefficients())
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         report = self.report
         return {
             "rows": [
@@ -112,7 +112,7 @@ class Correlated:
         }
 
     def points(self) -> Iterator[tuple[float, float]]:
-        """The two scores of every topic and run that the correlation rests on."""
+        """Both scores of every run and topic used in the correlation."""
         first, second = self.tables
         for one in self.report.run_means:
             for topic in self.report.topics:
@@ -124,7 +124,7 @@ class Correlated:
                     yield x, y
 
     def taus(self) -> list[str]:
-        """Kendall's tau in each setting, as the plot shows it."""
+        """Kendall's tau in each setting, as shown in the plot."""
         return [
             f"τ {SETTINGS[one.setting]}: {number(one.value)}"
             for one in self.report.rows
@@ -132,7 +132,7 @@ class Correlated:
         ]
 
     def undefined(self, mark: str) -> Iterator[str]:
-        """What is undefined and why, and in how many resamples."""
+        """Sentences on what is undefined and why, and in how many resamples."""
         named = [(f"{one.setting} {one.measure}", one) for one in self.report.rows]
         yield from undefined_values(mark, ((name, one.reason) for name, one in named))
         yield from undefined_resamples(
@@ -140,7 +140,7 @@ class Correlated:
         )
 
     def findings(self) -> Iterator[str]:
-        """Runs, topics and intervals that the numbers leave out."""
+        """Sentences on runs, topics and intervals that are left out."""
         report = self.report
         for side, runs, unscored, topics in (
             ("A", report.runs_only_first, report.runs_unscored_first, report.topics_only_first),
@@ -179,8 +179,8 @@ def correlate_files(
     seed: int,
     note: Note,
 ) -> Correlated:
-    """How the scores that ``names`` say of two files correlate. Raises FormatError with the faults
-    of both, SettingsError for scores that cannot be correlated."""
+    """Correlate the scores called ``names`` in two files. Raises FormatError with the faults of
+    both, SettingsError if the scores cannot be correlated."""
     first, second = all_used(
         (partial(read_scores, file, name) for file, name in zip(files, names, strict=True)), note
     )
@@ -196,8 +196,8 @@ def correlate_files(
 def report_of(
     first: ScoreTable, second: ScoreTable, *, missing: Missing, p: float, seed: int
 ) -> CorrelationReport:
-    """How two tables correlate: their topics, too, where both have any. Raises ValueError for
-    scores that cannot be correlated."""
+    """Correlate two tables, over topics too if both have any. Raises ValueError if the scores
+    cannot be correlated."""
     if not (first.by_topic and second.by_topic):
         return correlate_runs(_whole(first), _whole(second), p=p, missing=missing)
     return correlate(
@@ -212,5 +212,5 @@ def report_of(
 
 
 def _whole(table: ScoreTable) -> Mapping[str, float | None] | Scores:
-    """One score a run where the file gives it, else the scores that it is the mean of."""
+    """One score per run if the file has it, otherwise the scores by topic to average."""
     return table.means if table.has_own_means else table.by_topic

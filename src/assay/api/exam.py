@@ -60,7 +60,7 @@ class GradedFileRuns:
                     yield from _rows((run, tau, measure), some, per_topic=per_topic)
 
     def document(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "scores": [{name: row[name] for name in row if name != "mean"} for row in rows],
             "unjudged": self.unjudged,

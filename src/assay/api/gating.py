@@ -1,7 +1,7 @@
-"""Whether a run may go out: bounds on its scores, and whether it is worse than a baseline.
+"""Decide whether a run may be released: bounds on its scores, and tests against a baseline.
 
-All of it is paired, over the questions that both have unchanged. A question whose answer and
-passages are the same differs by nothing: what else its labels say now is no change of the run.
+All tests are paired, over the questions unchanged in both. The difference on a question with the
+same answer and passages is 0 even if its labels differ now, as the run did not change.
 (The specification of the protocol rag, section 4.)
 """
 
@@ -51,10 +51,10 @@ def gate(
     bounds: Mapping[str, Range] | None = None,
     stands_on: Sequence[str] = (),
 ) -> Gate:
-    """Compare a run with a baseline (None: its bounds alone). ``texts`` are those of questions,
-    ``bounds`` the ends that bounds hold for where these are not a score's floor and ceiling.
+    """Compare a run with a baseline (None: only check bounds). ``texts`` are the texts of
+    questions. ``bounds`` are ranges to check bounds against instead of a score's floor and ceiling.
 
-    Raises SettingsError for a measure that there is not.
+    Raises SettingsError for an unknown measure.
     """
     _check(now, terms)
     found = Gate(now.protocol, now.run, Verdict.PASS, (), terms.alpha, terms.prove,
@@ -113,7 +113,7 @@ def _is_mean(name: str, questions: Sequence[GatedQuestion]) -> bool:
 def _matched(
     found: Gate, before: Baseline, now: Baseline, terms: Terms
 ) -> tuple[Gate, list[tuple[GatedQuestion, GatedQuestion]]]:
-    """The questions that both have unchanged, and whether the two may be compared at all."""
+    """Match the questions unchanged in both, and check whether the two may be compared at all."""
     old, new = before.by_id, now.by_id
     both = [name for name in old if name in new]
     same = [name for name in both if old[name].asked == new[name].asked]
@@ -149,7 +149,7 @@ def _matched(
 
 
 def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
-    """What differs of the grounds that scores stand on, a sentence each."""
+    """Yield a sentence for each difference in what the scores are based on."""
     for what in ("protocol", "policy"):
         a, b = getattr(before, what), getattr(now, what)
         if a != b:
@@ -178,7 +178,7 @@ def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
 
 
 def _unevenly_by_people(before: Baseline, now: Baseline) -> list[str]:
-    """The tasks of which people labelled another share for the baseline than for the run now."""
+    """Tasks of which people labelled a different share for the baseline than for the run."""
     return [
         name
         for name in sorted({*before.people, *now.people})
@@ -192,8 +192,9 @@ def _by_one_kind(
     pairs: list[tuple[GatedQuestion, GatedQuestion]],
     tasks: Sequence[str],
 ) -> tuple[str, list[tuple[GatedQuestion, GatedQuestion]]]:
-    """The pairs as the machine's labels alone have both, if they are known; what was a person's on
-    one side and is a judge's on the other would differ by what judges err. And what is said."""
+    """A remark on the uneven shares, and the pairs, scored by the machine's labels alone if both
+    sides have them: a person's label on one side and a judge's on the other would differ by the
+    judge's errors."""
     shares = "; ".join(
         f"{name}: {100 * before.people.get(name, 0.0):.0f} % before, "
         f"{100 * now.people.get(name, 0.0):.0f} % now"
@@ -214,7 +215,7 @@ def _by_one_kind(
 
 
 def _others(before: Baseline, now: Baseline) -> Iterator[str]:
-    """What may be another though it has the same name: a server's model, and Assay itself."""
+    """Remarks on what may have changed under the same name: a server's model, and Assay itself."""
     for name, task in now.tasks.items():
         was = before.tasks[name].models if name in before.tasks else ()
         if was and (new := set(task.models) - set(was)):
@@ -228,7 +229,7 @@ def _others(before: Baseline, now: Baseline) -> Iterator[str]:
 
 
 def _untouched(a: GatedQuestion, b: GatedQuestion) -> bool:
-    """Whether a run's texts are the same; what the protocol does not tell is not known to be."""
+    """Whether a run's texts are known to be the same; not if the protocol does not report them."""
     return a.handed_in == b.handed_in and any(a.handed_in)
 
 
@@ -237,9 +238,9 @@ def _untouched(a: GatedQuestion, b: GatedQuestion) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """A test where labels that are missing turned out at one end; ``units`` are what is
-    independent, questions or sessions, and ``spread`` is theirs. ``p`` is None where no value
-    differs: nothing can be worse there, and such a test takes no power from the others."""
+    """A test with missing labels assumed to be at one end. ``units`` is the number of independent
+    units (questions or sessions), ``spread`` their variation. ``p`` is None if no value
+    differs: then nothing can be worse, and the test does not count in Holm's correction."""
 
     difference: float
     low: float
@@ -253,7 +254,7 @@ class _End:
 def _tested(
     pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
 ) -> tuple[dict[str, Tested], tuple[Lost, ...]]:
-    """The tests of all measures, corrected together, and the questions that lost most."""
+    """The tests of all measures, corrected together, and the questions with the largest losses."""
     ends: dict[str, tuple[_End, _End]] = {}
     losers: list[Lost] = []
     for name, rule in terms.rules.items():
@@ -302,7 +303,7 @@ def _or_one(p: float | None) -> float:
 
 
 def _values(name: str, one: GatedQuestion, terms: Terms) -> Range | None:
-    """A question's value, higher better, with what silence counts added."""
+    """A question's value, oriented so that higher is better, plus what silence counts."""
     ends = one.scores.get(name)
     if ends is None:
         return None
@@ -315,7 +316,7 @@ def _values(name: str, one: GatedQuestion, terms: Terms) -> Range | None:
 def _differences_of(
     name: str, pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
 ) -> list[tuple[GatedQuestion, Range]]:
-    """now − before of each question that both have a value of, from worst to best for now."""
+    """The range of now − before, from worst to best case, for each question with both values."""
     found = []
     for old, new in pairs:
         a, b = _values(name, old, terms), _values(name, new, terms)
@@ -388,7 +389,7 @@ def _difference(
 
 
 def _answers(name: str, questions: Sequence[GatedQuestion], end: str) -> Floats:
-    """Confidence and correctness of every question where the measure is at its end."""
+    """Confidence and correctness of every question for which the measure is at its end."""
     given = {}
     for one in questions:
         p, c = (one.scores.get(part) for part in _PAIR)
@@ -401,8 +402,7 @@ def _answers(name: str, questions: Sequence[GatedQuestion], end: str) -> Floats:
 def _losers(
     name: str, pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
 ) -> list[Lost]:
-    """The questions that lost most by a measure: first those that surely lost, then those that
-    may have."""
+    """The questions with the largest losses by a measure: certain losses first."""
     before = {old.id: old for old, _ in pairs}
     lost = [
         Lost(one.id, "", name, Range(*before[one.id].scores[name]), Range(*one.scores[name]), d)
@@ -413,5 +413,5 @@ def _losers(
 
 
 def _loss(one: Lost) -> tuple[float, float, str]:
-    """What a question lost at least, and at most."""
+    """Sort key of a question: its least loss, then its greatest."""
     return one.difference.ceiling, one.difference.floor, one.question

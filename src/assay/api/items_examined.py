@@ -55,7 +55,7 @@ class Examined:
         return tuple(cells.get(name) for name in self.COLUMNS)
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return dict(zip(self.COLUMNS, self.row(), strict=True))
 
     @classmethod
@@ -87,7 +87,7 @@ class Examination(Generic[E]):
         yield from (one.row() for one in self.proposals if one.proposal == "add")
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             **estimate_cells("tau", self.tau),
             self.what: [one.document() for one in self.items],

@@ -59,7 +59,7 @@ class LabelsImported:
     follows: Consequences | None = None
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "added": self.added,
             "known": self.known,

@@ -81,7 +81,7 @@ class LabelScores:
                     yield value_row(run, topic, measure, ends)
 
     def document(self, *, per_topic: bool) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         sheet = self.sheet
         rows: list[dict[str, object]] = [
             dict(zip(VALUE_COLUMNS, value_row(one.run, "all", one.measure, one.ends), strict=True))

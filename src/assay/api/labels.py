@@ -206,7 +206,7 @@ class Differing:
     content: Content
 
     def document(self, first: str, second: str) -> dict[str, Any]:
-        """As JSON has it, under the labellers' names."""
+        """The JSON document, under the labellers' names."""
         return {
             "task": self.first.task,
             "unit": dict(self.content),

@@ -44,7 +44,7 @@ class Recalibrated:
     output: Path | None
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "method": self.method,
             "parameters": self.fitted.parameters,

@@ -1,4 +1,4 @@
-"""What scoring a folder found, under one protocol or several."""
+"""Scores of a folder under one protocol or several."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from assay.statistics.ranks import near_ranks, tau_rows
 AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs", "low", "high")
 _LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0  # of the interval of τ over topics
 _MOST_OF_A_KIND = 3
-"""Warnings of one kind that are each shown."""
+"""Number of warnings of one kind up to which each is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoardAgreement:
-    """How two leaderboards rank the runs that both have: Kendall's τ-b and Spearman's ρ; None
-    where fewer than two are. ``interval`` is that of τ over the topics that both have (95 %); None
-    where a board has no scores of topics."""
+    """Agreement of two leaderboards on their shared runs: Kendall's τ-b and Spearman's ρ, or None
+    for fewer than two runs. ``interval`` is the 95 % interval of τ over shared topics, or None if
+    a board has no scores by topic."""
 
     first: str
     second: str
@@ -47,7 +47,7 @@ class BoardAgreement:
 
 @dataclass(frozen=True)
 class RankedBoard:
-    """The first measure of a leaderboard with the scores of runs, where they are known."""
+    """The first measure of a leaderboard with the known scores of its runs."""
 
     protocol: str
     measure: str
@@ -60,7 +60,7 @@ class RankedBoard:
 
     @property
     def anew(self) -> ResampledScores | None:
-        """What computes the scores of a draw of topics; None where they are means."""
+        """Recomputes scores for resampled topics; None if scores are means over topics."""
         detail = self.result.findings.detail
         return (
             detail
@@ -69,7 +69,7 @@ class RankedBoard:
         )
 
     def topics(self, runs: list[str]) -> list[str]:
-        """The topics that the scores of some runs can be drawn by, all of them known."""
+        """The topics on which the scores of all ``runs`` are known, to resample from."""
         if self.anew is not None:
             return self.anew.scored_topics()
         values = [self.result.findings.per_topic.get(run, {}).get(self.measure) for run in runs]
@@ -80,7 +80,7 @@ class RankedBoard:
         return [one for one in self.result.findings.topics if one in (found or ())]
 
     def drawn(self, runs: list[str], topics: list[str], weights: Floats) -> Floats:
-        """The scores of runs in resamples of topics, B × runs; NaN where there are none."""
+        """The scores of runs in B resamples of topics, B × runs; NaN if undefined."""
         if self.anew is not None:
             return self.anew.resampled(runs, topics, weights)
         values = [
@@ -92,7 +92,7 @@ class RankedBoard:
 
 
 def agreement(one: RankedBoard, other: RankedBoard) -> BoardAgreement:
-    """How two leaderboards agree."""
+    """Agreement of two leaderboards."""
     runs = [run for run in one.scores if run in other.scores]
     tau = rho = interval = None
     if len(runs) > 1:
@@ -118,30 +118,30 @@ def _interval(one: RankedBoard, other: RankedBoard, runs: list[str]) -> Interval
 
 @dataclass(frozen=True)
 class Results:
-    """The result of each protocol, and what follows for the folder. Where there are several
-    protocols, what belongs to one begins with its name."""
+    """The results of a folder's protocols. With several protocols, measures and remarks are
+    prefixed by the protocol's name."""
 
     by_protocol: Mapping[str, Result]
 
     @property
     def policy(self) -> str:
-        """Which labels count."""
+        """The policy that decides which labels count."""
         return shared_policy(one.policy for one in self.by_protocol.values())
 
     @property
     def several(self) -> bool:
-        """Whether there are results of more than one protocol."""
+        """Whether there is more than one protocol."""
         return len(self.by_protocol) > 1
 
     @property
     def only(self) -> Result | None:
-        """The result of the one protocol; None where there are several."""
+        """The result of the only protocol, or None if there are several."""
         return None if self.several else next(iter(self.by_protocol.values()))
 
     @property
     def uneven(self) -> bool:
-        """Whether :attr:`comparable` has other scores: people labelled more of some runs than of
-        others."""
+        """Whether :attr:`comparable` has different scores, because people labelled more of some
+        runs than of others."""
         return any(one.evened is not None for one in self.by_protocol.values())
 
     @property
@@ -151,7 +151,7 @@ class Results:
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
-        """Every score, as ``scores.csv`` has them."""
+        """All scores, as in ``scores.csv``."""
         return tuple(
             replace(score, measure=f"{self.prefix(name)}{score.measure}")
             for name, one in self.by_protocol.items()
@@ -160,7 +160,7 @@ class Results:
 
     @property
     def labellers(self) -> dict[str, str | None]:
-        """The labeller of each task by name; None where it could not be made."""
+        """The labeller's name for each task, or None if it could not be created."""
         return {
             task: None if who is None else who.name
             for one in self.by_protocol.values()
@@ -169,12 +169,12 @@ class Results:
 
     @property
     def stands_on(self) -> dict[str, str]:
-        """Whose labels the scores of each protocol rest on (:func:`label_basis`)."""
+        """Whose labels the scores of each protocol are based on (:func:`label_basis`)."""
         return {name: label_basis(one) for name, one in self.by_protocol.items()}
 
     @property
     def stands_on_in_words(self) -> tuple[str, ...]:
-        """The same as sentences, of the protocols whose scores rest on labels."""
+        """:attr:`stands_on` as sentences, for protocols whose scores are based on labels."""
         return tuple(
             f"{name} is based on: {said}." if self.several else f"Based on: {said}."
             for name, said in self.stands_on.items()
@@ -182,8 +182,8 @@ class Results:
         )
 
     def warned(self, where: str) -> Iterator[str]:
-        """Every warning; of many of a kind (a file can have hundreds) their number and the first,
-        and ``where`` the others are."""
+        """All warnings. Of many of one kind (a file can have hundreds), only the number, the first,
+        and ``where`` to find the others."""
         for kind, found in kinds_of(self.warnings, {one.run for one in self.scores}):
             if len(found) <= _MOST_OF_A_KIND:
                 yield from found
@@ -192,12 +192,12 @@ class Results:
 
     @property
     def missing(self) -> int:
-        """How many of :attr:`missing_what` have no usable label."""
+        """Number of :attr:`missing_what` without a usable label."""
         return sum(one.unlabelled.count for one in self.by_protocol.values())
 
     @property
     def cures(self) -> str:
-        """What gives missing labels."""
+        """Advice on how to get missing labels."""
         return (
             "'assay judge' asks for missing ones, --retry-failed for failed ones; if people "
             "disagree, they settle it in 'assay ui'."
@@ -205,12 +205,12 @@ class Results:
 
     @property
     def missing_what(self) -> str:
-        """``labels``, or what the protocol tells it in (``answers``, ``nuggets``)."""
+        """What :attr:`missing` counts: ``units``, or the protocol's term (``answers``, …)."""
         return "units" if self.only is None else self.only.unlabelled.what
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What people should know of the results."""
+        """Warnings about the results, as sentences."""
         return tuple(
             f"{self.prefix(name)}{text}"
             for name, one in self.by_protocol.items()
@@ -219,7 +219,7 @@ class Results:
 
     @cached_property
     def agreements(self) -> tuple[BoardAgreement, ...]:
-        """Every two leaderboards of different protocols, set beside each other."""
+        """Agreement of every two leaderboards of different protocols."""
         boards = [
             RankedBoard(name, measure, scores, one.comparable)
             for name, one in self.by_protocol.items()

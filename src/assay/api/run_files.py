@@ -70,7 +70,7 @@ class ScoredRuns(NamedTuple):
         return rows(self.runs, self.measures, self.topics, per_topic=per_topic, means=means)
 
     def document(self, *, per_topic: bool) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "scores": [
                 dict(zip(COLUMNS, row, strict=False)) | ({"reason": row[4]} if row[4] else {})

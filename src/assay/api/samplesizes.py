@@ -49,7 +49,7 @@ class Experiment:
             )  # fmt: skip
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         names = ("alpha", "mind", "paired_t", "anova", "width")
         powers = (dict(zip(POWER_COLUMNS, row, strict=True)) for row in self.power_rows())
         return {
@@ -70,7 +70,7 @@ class Designs:
     estimated: bool
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "rows": self.rows,
             "variance": self.variance.value,
@@ -80,7 +80,7 @@ class Designs:
 
 
 def _about(path: Path, matrix: Comparable, **more: str) -> dict[str, Any]:
-    """A file of scores, as JSON has it."""
+    """A file of scores, as JSON."""
     return {
         "file": str(path),
         **more,
@@ -119,7 +119,7 @@ class SimulatedDesigns:
     seed: int
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         return {
             "measure": self.measure,
             "rows": self.rows,

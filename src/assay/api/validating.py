@@ -57,7 +57,7 @@ class Validated:
         ]
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The JSON document."""
         mended = {} if self.fixes is None else {"fixes": self.fixes}
         return {
             "ok": not self.exit_status,
