@@ -1,4 +1,4 @@
-"""Question banks as files: what was read is written again as it was, but for what changed."""
+"""Writing of question banks: records that were read keep all but what has changed."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _BLANK = frozenset("\t\n\r")
 
 
 def write_bank(bank: Bank) -> bytes:
-    """The bank as a file of JSON Lines. Records that it was read from keep every field and the
-    order of all; other questions make new ones, with the keys that the workbench expects."""
+    """The bank as JSON Lines. Records that were read keep all fields in their order; questions
+    without a record get a new one, with the keys that the workbench expects."""
     rows, new = _patched(bank.rows if bank.form == "lines" else (), bank)
     rows += [_record(bank, query, questions) for query, questions in new.items()]
     return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
 def workbench_bank(bank: Bank) -> bytes:
-    """The same for the workbench, whose banks are no tables and no flat files."""
+    """The same for the workbench, which reads neither tables nor flat files."""
     return write_bank(bank if all(map(_list_of, bank.rows)) else replace(bank, rows=()))
 
 
 def open_bank(path: Path) -> Bank:
-    """The bank that is there, or an empty one of the form that the name asks for."""
+    """Read the bank at ``path``, or make an empty one of the form that the name implies."""
     if path.exists():
         return read_bank(path).require()
     names = path.name.removesuffix(".gz")
@@ -52,8 +52,8 @@ def open_bank(path: Path) -> Bank:
 
 
 def bank_file(path: Path, bank: Bank) -> bytes:
-    """What stands in ``path`` once it holds ``bank``: in the form that it was read in, compressed
-    as the file is. Raises SettingsError if that form cannot hold it."""
+    """The contents of ``path`` with ``bank`` in it: in the form that the bank was read in, and
+    compressed like the file. Raises SettingsError if that form cannot hold the bank."""
     if bank.form == "tqa":
         raise SettingsError(
             f"{path}: this is TQA's own JSON, which is not changed. Put the questions into a bank "
@@ -68,15 +68,15 @@ def bank_file(path: Path, bank: Bank) -> bytes:
 
 
 def packed(data: bytes) -> bytes:
-    """``data`` compressed with gzip; equal data give equal bytes."""
-    return gzip.compress(data, compresslevel=6, mtime=0)  # 9 takes four times as long for 1 %
+    """``data`` compressed with gzip, without a time stamp, so that equal data give equal bytes."""
+    return gzip.compress(data, compresslevel=6, mtime=0)  # 9 takes four times as long to save 1 %
 
 
 def _patched(
     rows: Sequence[Mapping[str, Any]], bank: Bank
 ) -> tuple[list[dict[str, Any]], dict[str, list[BankQuestion]]]:
-    """The records with the bank's questions in them, and by query the questions that have none.
-    A new question goes to the end of the last list of its query (and subtopic)."""
+    """The records updated with the bank's questions, and by query the questions of queries without
+    a record. A new question is appended to the last list of its query (and subtopic)."""
     asked = {
         (query, one.id): one for query, found in bank.queries.items() for one in found.questions
     }
@@ -87,7 +87,7 @@ def _patched(
         put: list[Any] = []
         for item in items_of(row) or ():
             if not has_words(item):
-                put.append(item)  # a blank one stays where it is
+                put.append(item)  # blank questions stay in place
                 continue
             before = read_question(row, item)
             seen.add((query, before.id))
@@ -122,7 +122,7 @@ def _changes(item: Mapping[str, Any], before: BankQuestion, after: BankQuestion)
         name = next(name for name in TEXTS if isinstance(item.get(name), str))
         changes[name] = after.text
         if not any(item.get(name) for name in ("question_id", "nugget_id")):
-            # An id that was made from the words would change with them.
+            # An id derived from the text would change with it, so it is written down.
             changes["nugget_id" if after.nugget else "question_id"] = after.id
     if after.gold != before.gold:
         changes["gold_answers"] = list(after.gold)
@@ -194,7 +194,7 @@ def _rows(path: Path, header: list[str], lines: Sequence[Mapping[str, str]]) -> 
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:
-    """A record as a table's cells."""
+    """A record as the cells of a table."""
     if row.get("choices"):
         raise SettingsError("A table cannot hold options. Keep the bank as JSON Lines.")
     cells = {name: str(row[name]) for name in COLUMNS if row.get(name) is not None}

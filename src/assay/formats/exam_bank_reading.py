@@ -1,10 +1,10 @@
-"""Question banks: the Autograder workbench's JSON Lines, and a plain table for hand-written ones.
+"""Reading of question banks: JSON Lines of the Autograder workbench, tables for hand-written banks.
 
-JSON Lines (plain or gzip): an object a line, ``{query_id, query_text, test_collection?, items
-[{question_id, question_text, query_id?, facet_id?, facet_text?, gold_answers?}]}``; older files say
-``questions`` for ``items``, banks of nuggets hold ``{nugget_id, nugget_text}``, flat files have a
-question a line: ``{qid, question}``, where ``qid`` is the query's id unless ``query_id`` is there
-too. Assay adds ``choices``, ``weight``, ``active`` and ``origin`` to a question where they are not
+JSON Lines (plain or gzip): one object per line, ``{query_id, query_text, test_collection?, items
+[{question_id, question_text, query_id?, facet_id?, facet_text?, gold_answers?}]}``. Older files
+have ``questions`` for ``items``, banks of nuggets ``{nugget_id, nugget_text}``. Flat files have one
+question per line: ``{qid, question}``, where ``qid`` is the query's id unless there is a
+``query_id`` too. Assay adds ``choices``, ``weight``, ``active`` and ``origin`` to a question if not
 the default. A table (TSV) has a header with ``query_id`` and ``question_text``, and may have
 ``query_text``, ``question_id``, ``gold_answers`` (separated by ``|``), ``facet_id``,
 ``facet_text``, ``weight``, ``active`` and ``origin``. TQA's own JSON (lessons with
@@ -29,27 +29,27 @@ from assay.model.exam import Bank, BankForm, BankQuestion, QueryBank
 from assay.model.wording import quoted
 
 TABLE = ("query_id", "question_text")
-"""The columns that a table cannot do without."""
+"""The columns that a table must have."""
 
 COLUMNS = (*TABLE, "query_text", "question_id", "gold_answers", "facet_id", "facet_text", "weight",
            "active", "origin")  # fmt: skip
 """All columns of a table."""
 
 LISTS = ("items", "questions")
-"""What the list of a query's questions may be called."""
+"""Possible names for the list of a query's questions."""
 
 TEXTS = ("question_text", "question", "nugget_text", "nugget")
-"""What the words of a question may be called."""
+"""Possible names for the text of a question."""
 
 _OF_WORDS = re.compile(r"(?:^|/)[0-9a-f]{12,}$")
-"""The end of an id that was made from the words: equal words have equal ids."""
+"""The end of an id that is a hash of the text, so that equal texts have equal ids."""
 
 _SHAPE = "Write {query_id, query_text, items}, or {qid, question} on each line."
 
 
 @reads_file
 def read_bank(source: SourceText, faults: FaultList) -> Bank:
-    """Read a bank in any of its three forms. Several lines about one query are put together."""
+    """Read a bank in any of the three forms. Several lines about one query are combined."""
     start = first_character(source)
     form: BankForm = "tqa" if start == "[" else "lines" if start == "{" else "table"
     reader = _BankReader(faults, form)
@@ -72,7 +72,7 @@ def read_bank(source: SourceText, faults: FaultList) -> Bank:
 
 
 def question_id(query: str, facet: str | None, text: str) -> str:
-    """An id for a question that has none: the query, the subtopic and a hash of the words."""
+    """An id for a question without one: the query, the subtopic and a hash of the text."""
     digest = hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12]
     return "/".join(part for part in (query, facet, digest) if part)
 
@@ -83,7 +83,7 @@ def query_of(row: Mapping[str, Any]) -> str | None:
 
 
 def items_of(row: Mapping[str, Any]) -> list[Any] | None:
-    """The questions of a record: its list, or the record itself where it is one question."""
+    """The questions of a record: its list, or the record itself if it is a single question."""
     for name in LISTS:
         if isinstance(row.get(name), list):
             return list(row[name])
@@ -91,13 +91,13 @@ def items_of(row: Mapping[str, Any]) -> list[Any] | None:
 
 
 def has_words(item: Any) -> bool:
-    """Whether an item is a question that is not blank."""
+    """Whether an item is a question with a non-blank text."""
     return isinstance(item, dict) and bool((one_text(item, *TEXTS) or "").strip())
 
 
 def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuestion:
-    """The question that an item of a record holds. Raises ValueError if it cannot be read; the
-    arguments are why, and the cure."""
+    """Parse an item of a record as a question. Raises ValueError, with the reason and the cure as
+    arguments, if it is not valid."""
     text = (one_text(item, *TEXTS) or "").strip()
     gold = item.get("gold_answers") or ()
     if isinstance(gold, str) or not all(isinstance(one, str) for one in gold):
@@ -132,13 +132,13 @@ def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuesti
 
 
 def of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
-    """A table's line as the record of a flat file."""
+    """A row of a table as the record of a flat file."""
     row: dict[str, Any] = {name: cell for name, cell in cells.items() if cell}
     row |= {name: cells.get(name, "") for name in TABLE}
     if "gold_answers" in row:
         row["gold_answers"] = row["gold_answers"].split("|")
     if "weight" in row:
-        with suppress(ValueError):  # what is no number is told by who reads the record
+        with suppress(ValueError):  # the reader of the record reports what is not a number
             row["weight"] = float(row["weight"])
     if "active" in row:
         row["active"] = row["active"].casefold() not in ("no", "false", "0")
@@ -226,7 +226,7 @@ def _text(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _table(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, str]]]:
-    """The lines of a table, cell by column."""
+    """The rows of a table as dictionaries by column, with line numbers."""
     header: list[str] | None = None
     for number, line in source.numbered():
         if not line.strip():
@@ -256,8 +256,8 @@ def _table(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[st
 def _tqa_questions(
     source: SourceText, faults: FaultList
 ) -> Iterator[tuple[str, str, list[BankQuestion]]]:
-    """Each lesson's id, name and questions; what is wrong with others goes into ``faults``. The key
-    of a question is the text of its right option."""
+    """The id, name and questions of each lesson; faulty ones are reported. The answer key of a
+    question is the text of its right option."""
     try:
         lessons, _ = read_json("\n".join(source.lines))
     except orjson.JSONDecodeError as error:

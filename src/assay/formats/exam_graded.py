@@ -1,12 +1,12 @@
-"""Graded passages as the Autograder workbench keeps them: JSON Lines, usually gzipped.
+"""Graded passages in the format of the Autograder workbench: JSON Lines, usually gzipped.
 
 A line is ``[query_id, [passage, …]]``; a passage ``{paragraph_id, text, paragraph_data {judgments,
 rankings}, exam_grades [{self_ratings [{question_id, self_rating}], correctAnswered,
 wrongAnswered, answers [[question_id, text]], llm, prompt_info {prompt_class}}], grades [{…}]}``.
 ``exam_grades`` are grades by question, one entry for each way of grading; ``grades`` are those of
-direct graders. Self-ratings are grades from 0 to 5; without them an answer that was found correct
-is grade 1, a wrong one 0. A question without either has no grade (the model's reply was unusable).
-What is read is written again with every field and in the same order.
+direct graders. Self-ratings are grades from 0 to 5; without them, a correct answer has grade 1, a
+wrong one 0. A question without either has no grade (the model's reply was unusable). Records are
+written again with all fields in the same order.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from assay.model.wording import quoted
 UNGRADED = "(no question has a grade)"
 
 LAST_RANK = 1_000_000
-"""No run shows more passages than that for a query."""
+"""Highest valid rank: no run shows more passages than that for a query."""
 
 
 class GradingWay(NamedTuple):
-    """A way of grading that a file holds: the model, the prompt's class, and whether it rates
-    (0–5) or checks answers (0/1)."""
+    """A way of grading: the model, the class of the prompt, and whether it rates passages (0–5) or
+    checks answers (0/1)."""
 
     llm: str
     prompt: str
@@ -56,9 +56,9 @@ class GradingWay(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GradedQuery:
-    """The graded pool of one query. ``grades`` has a row for each of ``passages``; ``answers`` the
-    extracted answer of (passage, question) where the file has one; ``nuggets`` are those questions
-    that are known to be nuggets."""
+    """The graded pool of one query. ``grades`` has a row for each of ``passages``; ``answers`` are
+    the extracted answers, if any, by (passage, question); ``nuggets`` are those questions that are
+    known to be nuggets."""
 
     query: str
     passages: tuple[GradedPassage, ...]
@@ -69,16 +69,16 @@ class GradedQuery:
 
 @dataclass(frozen=True, eq=False)
 class GradedFile:
-    """A whole file. ``way`` is how the grades were given, None if there are none."""
+    """A whole file. ``way`` is how the grades were given, or None if there are none."""
 
     queries: Mapping[str, GradedQuery]
     way: GradingWay | None
 
     def runs(self) -> dict[str, Run]:
-        """The runs whose rankings the file holds, by name.
+        """The runs whose rankings are in the file, by name.
 
-        Where a run ranks the passages of several subtopics, a passage has its best rank. A list
-        whose least rank is 0 counts from 0. What has no rank was not shown.
+        If a run ranks passages for several subtopics, the best rank of a passage counts. Ranks are
+        taken to count from 0 if a list has rank 0. A passage without a rank was not shown.
         """
         found: dict[str, dict[str, Ranking]] = {}
         for query in self.queries.values():
@@ -99,7 +99,7 @@ class GradedFile:
         return dict(sorted(found.items()))
 
     def judgments(self) -> Qrels | None:
-        """The judgments that it holds, None without any; of several for a passage the highest."""
+        """The judgments in the file, or None; of several for a passage, the highest counts."""
         found: dict[str, dict[str, int]] = {}
         for query in self.queries.values():
             for passage in query.passages:
@@ -109,9 +109,8 @@ class GradedFile:
         return Qrels(found) if found else None
 
     def bank(self) -> Bank:
-        """A bank of the questions that have grades, without words, for files that come without
-        one. A query none of whose passages has a grade stands as one question that nobody has
-        graded."""
+        """A bank of the graded questions, without their texts, for files without a bank. A query
+        without grades has a single, ungraded question."""
         return Bank(
             {
                 name: QueryBank(
@@ -136,8 +135,8 @@ def read_graded(
 ) -> GradedFile | None:
     """Read a file of graded passages.
 
-    ``llm`` and ``prompt`` choose among the ways of grading; where more than one is left the file
-    has a fault that lists them. Without ``answers`` the extracted answers are not kept.
+    ``llm`` and ``prompt`` choose among the ways of grading; if more than one is left, that is a
+    fault, which lists them. Without ``answers`` the extracted answers are not kept.
     """
     rows: list[tuple[int, str, list[dict[str, Any]]]] = []
     for number, row in read_values(source, faults, "Write [query_id, [passage, …]]."):
@@ -197,7 +196,7 @@ def _entry_way(entry: Any) -> GradingWay | None:
     prompt = info.get("prompt_class") if isinstance(info, dict) else None
     rated = bool(entry.get("self_ratings"))
     if not (rated or entry.get("correctAnswered") or entry.get("wrongAnswered")):
-        return None  # no reply could be used
+        return None  # the reply was unusable
     return GradingWay(str(entry.get("llm") or ""), str(prompt or ""), rated)
 
 
@@ -308,12 +307,12 @@ def _rank(value: object) -> int | None:
 def graded_lines(
     queries: Iterable[GradedQuery], *, llm: str = "", prompt: str = "", rated: bool | None = None
 ) -> Iterator[bytes]:
-    """Graded passages as lines of the workbench's format.
+    """Graded passages as lines in the format of the workbench.
 
-    A passage that was read keeps its record with all fields and the order of all; places in runs
-    and judgments that it lacks are added. With ``rated`` the grades of ``queries`` are added as
-    one more way of grading, whose model is ``llm`` and whose prompt's class is ``prompt``; a pair
-    without a grade is left out.
+    A passage that was read keeps its record with all fields in their order; missing rankings and
+    judgments are added. Unless ``rated`` is None, the grades of ``queries`` are added as a further
+    way of grading, with the model ``llm`` and the prompt class ``prompt``; pairs without a grade
+    are left out.
     """
     for query in queries:
         rows = [_record(query.query, passage) for passage in query.passages]
@@ -325,7 +324,7 @@ def graded_lines(
 
 
 def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
-    """A passage's own record, or a new one, with the judgments and places in runs that it lacks."""
+    """A passage's own record, or a new one, with missing judgments and rankings added."""
     record = dict(passage.record) or {
         "paragraph_id": passage.id,
         "text": passage.text,
@@ -368,7 +367,7 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
 
 
 def _written(query: GradedQuery, way: GradingWay) -> Iterator[list[dict[str, Any]]]:
-    """The grades of each passage as one more entry, or none where it has them."""
+    """For each passage a list with its grades as a new entry, empty if its record has the same."""
     questions, answers, nuggets = query.grades.questions, query.answers, query.nuggets
     for passage, row in zip(query.passages, query.grades.values.tolist(), strict=True):
         graded = zip(questions, row, strict=True)

@@ -1,14 +1,14 @@
-"""A nugget list as a text that a person edits, and back.
+"""Conversion of a nugget list to a text that a person can edit, and back.
 
 ::
 
     vital [1] Rivers bend because their banks erode
           under: Why rivers bend
-    okay [2] [3] Two nuggets that were made one
-    vital A nugget that somebody added
+    okay [2] [3] Two nuggets merged into one
+    vital A nugget that was added
 
-The numbers in brackets say which nuggets a line comes from: a number on two lines splits a
-nugget, two numbers on one line merge two, a number on no line drops its nugget.
+The numbers in brackets say which nuggets a line comes from: a number on two lines splits a nugget,
+two numbers on one line merge two nuggets, and a nugget whose number is on no line is dropped.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from assay.model.trec_rag import Importance, RagNugget
 from assay.model.wording import quoted
 
 UNSET = "unset"
-"""Stands for an importance that nobody has given yet; it is then asked for."""
+"""Placeholder for an importance that is still to be given."""
 
 _LINE = re.compile(r"(vital|okay|unset)\b[:,]?((?:\s*\[\s*\d+\s*\])*)\s*(.*)", re.IGNORECASE)
 _UNDER = re.compile(r"\s+under\s*:\s*(.*)", re.IGNORECASE)
 
 
 class NuggetLine(NamedTuple):
-    """A nugget as it was edited; ``numbers`` are those of the nuggets that it comes from."""
+    """An edited nugget; ``numbers`` are those of the nuggets that it comes from."""
 
     text: str
     importance: Importance | None
@@ -66,8 +66,7 @@ def _flat(text: str) -> str:
 
 
 def parse_nugget_text(text: str, count: int, file: str = "") -> Parsed[tuple[NuggetLine, ...]]:
-    """Read an edited text back; ``count`` is how many nuggets it was made from. All faults come at
-    once, with their lines."""
+    """Parse an edited text; ``count`` is the number of nuggets that it was made from."""
     faults = FaultList(file or "the edited nuggets")
     found: list[NuggetLine] = []
     seen: dict[str, int] = {}

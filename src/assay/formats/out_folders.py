@@ -1,4 +1,4 @@
-"""What an evaluation wrote to ``out/``, read back: scores, values of topics, labels, manifest."""
+"""Reading of an evaluation's ``out/``: scores, values by topic, labels, manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READ = ("scores.csv", "per_topic.csv", "per_topic_ranges.csv", "labels.jsonl")
 
 
 class Cell(NamedTuple):
-    """A value with its floor and ceiling; ``value`` is None where these differ."""
+    """A value with its floor and ceiling; ``value`` is None if these differ."""
 
     value: float | None
     floor: float | None
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """An ``out/``: ``scores`` by run and measure, ``values`` of topics by the same."""
+    """The contents of an ``out/``: ``scores`` and the ``values`` of topics by run and measure."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -40,12 +40,12 @@ class Outcome:
 
     @property
     def runs(self) -> list[str]:
-        """The runs, in the order of the file."""
+        """The runs, in the order of scores.csv."""
         return list(dict.fromkeys(run for run, _ in self.scores))
 
 
 def read_outcome(path: Path) -> Outcome:
-    """Read the ``out/`` at a path, or of the evaluation folder or release there. Raises
+    """Read an ``out/``, given its own path or that of its evaluation folder or release. Raises
     FormatError."""
     places = [path / name for name in RESULT_FOLDERS if (path / name / "manifest.json").is_file()]
     place = places[0] if places else path / "out"
@@ -82,8 +82,8 @@ def read_outcome(path: Path) -> Outcome:
 
 
 def _check_written(place: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise FormatError where a file that is read here is not the one that the manifest, which is
-    written last, names: scores of one evaluation would pass for those of another."""
+    """Raise FormatError if a file does not match the manifest, which is written last: its scores
+    could be those of another evaluation."""
     outputs = _object(manifest.get("outputs"))
     changed = [
         Fault(str(place / name), 0, None, "It is not the file that manifest.json names: 'assay "
@@ -98,7 +98,7 @@ def _check_written(place: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _is_written(file: Path, digest: object) -> bool:
-    """Whether a file has a digest, be it that git gave it other ends of lines since."""
+    """Whether a file has the digest, perhaps before git changed its line endings."""
     if file_sha256(file) == digest:
         return True
     return hashlib.sha256(file.read_bytes().replace(b"\r\n", b"\n")).hexdigest() == digest
@@ -117,7 +117,7 @@ def _rows(file: Path, names: tuple[str, ...], numbers: tuple[str, ...]) -> list[
         raise _unreadable(file, "it holds a number that is not finite")
     guarded = frame.with_columns(
         pl.col(names).map_elements(from_csv_cell, return_dtype=pl.String)
-        # (Cell by cell is slow, and hardly any file has guarded cells.)
+        # Going through the cells is slow, and hardly any file has guarded ones.
         if any(frame[name].str.starts_with("'").any() for name in names)
         else pl.col(names)
     )
@@ -131,8 +131,8 @@ def _unreadable(file: Path, why: str) -> FormatError:
 
 @dataclass
 class LabelsAt:
-    """The labels that a topic of a run rests on, in short: what they are about (``units``), what
-    they say (``verdicts``), and the first ``texts`` of these names."""
+    """A summary of the labels behind a topic of a run: digests of their ``units`` and of units with
+    ``verdicts``, and the first text under each name in ``texts``."""
 
     units: int = 0
     verdicts: int = 0
@@ -140,7 +140,7 @@ class LabelsAt:
 
 
 class RecordedVerdict(NamedTuple):
-    """A label of ``labels.jsonl`` without reasons: task, unit, verdict, labeller."""
+    """A label of ``labels.jsonl`` without its reason; ``verdict`` is a digest."""
 
     task: str
     unit: str
@@ -151,8 +151,8 @@ class RecordedVerdict(NamedTuple):
 def read_labels_at(
     path: Path, wanted: Iterable[tuple[str, str]]
 ) -> tuple[dict[tuple[str, str], LabelsAt], dict[tuple[str, str], RecordedVerdict]]:
-    """What ``labels.jsonl`` of an ``out/`` says of the ``wanted`` (run, topic), and all labels by
-    task and unit. Empty where there is no such file. Raises FormatError."""
+    """Read ``labels.jsonl`` of an ``out/``: the labels behind each ``wanted`` (run, topic), and all
+    labels by task and unit. Empty if there is no such file. Raises FormatError."""
     keys = {f"{run} {topic}": (run, topic) for run, topic in wanted}
     at = {key: LabelsAt() for key in keys.values()}
     every: dict[tuple[str, str], RecordedVerdict] = {}
@@ -165,7 +165,7 @@ def read_labels_at(
         for place in used_at if isinstance(used_at, list) else ():
             for key in _begins(for_terminal(str(place)), keys):  # as in per_topic.csv
                 one = at[key]
-                # Sums do not hang on the order of the labels.
+                # Sums do not depend on the order of the labels.
                 one.units += _number([task, unit])
                 one.verdicts += _number([task, unit, str(verdict)])
                 for name in ("question", "answer"):
@@ -196,7 +196,7 @@ def _records(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _begins(place: str, keys: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The run and topic that a place begins with, among ``keys``."""
+    """Those of ``keys`` (run and topic) that a place begins with."""
     at = len(place)
     while at > 0:
         if place[:at] in keys:

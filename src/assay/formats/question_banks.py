@@ -4,7 +4,7 @@
   references: [docid]}]}]}``
 * Auto-Judge, format v3: ``{query_id, title_query, nugget_bank: {text: {question, question_id,
   answers: {text: {answer, references: [{doc_id}]}}, aggregator_type, importance?}}, claim_bank}``,
-  a bank a file or a line
+  one bank per file or per line
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEFAULT = {"default": Aggregator.OR, "": Aggregator.OR}
 
 @reads_file
 def read_question_banks(source: SourceText, faults: FaultList) -> Mapping[str, QuestionBank]:
-    """Read the banks of a file by topic. Questions without answers are kept."""
+    """Read question banks by topic. Questions without answers are kept."""
     found: dict[str, QuestionBank] = {}
     for number, record in _records(source, faults):
         metadata = record.get("metadata")
@@ -59,7 +59,7 @@ def read_question_banks(source: SourceText, faults: FaultList) -> Mapping[str, Q
 
 
 def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Objects a line; one object over several lines is one bank."""
+    """One object per line, or a single object over several lines, with line numbers."""
     first = source.first_line
     if first.strip() == "{" or (first.lstrip()[:1] == "{" and not first.rstrip().endswith("}")):
         try:
@@ -73,7 +73,7 @@ def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[
 
 
 def _items(given: Any) -> Iterator[tuple[str, Any]]:
-    """Entries of a list, or of an object whose keys are the texts."""
+    """The entries of a list, or of an object whose keys are the texts."""
     if isinstance(given, dict):
         yield from given.items()
     elif isinstance(given, list):
@@ -116,11 +116,11 @@ def _documents(references: Any) -> Iterator[str]:
 
 
 def nuggets_of_bank(bank: QuestionBank) -> NuggetList:
-    """A bank as nuggets that a labeller can assign: each gold answer with its question, which is
-    its sub-narrative, so that coverage is over questions; and each claim.
+    """Convert a bank to nuggets that a labeller can assign: each gold answer with its question,
+    which becomes its sub-narrative so that coverage is over questions, and each claim.
 
-    An importance that is neither vital nor okay is one of a scale on which more matters more: it
-    says nothing of these two, and every nugget is vital.
+    An importance that is neither vital nor okay is on a numeric scale, which cannot be converted:
+    such nuggets are vital.
     """
     nuggets = [
         RagNugget(
@@ -137,5 +137,5 @@ def nuggets_of_bank(bank: QuestionBank) -> NuggetList:
 
 
 def nugget_text(question: str, answer: str) -> str:
-    """What a nugget made of a question and one of its answers says."""
+    """The text of a nugget made from a question and one of its answers."""
     return f"{question} {answer}"

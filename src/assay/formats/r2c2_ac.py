@@ -1,8 +1,8 @@
-"""R2C2 answer runs, unmarked and marked: reading them, and writing marks without other changes.
+"""R2C2 answer (AC) runs, unmarked and marked: reading, and writing of marks without other changes.
 
-A block a question, ``<0001>`` … ``</0001>``; in it first ``AnswerString;ConfidenceScore``, then
-up to ten ``NuggetNum;PRrunName;PassageRank;Nugget``, each with a letter B, R or N before its
-number once marked. Source: R2C2 paper, section 3.5, and the task's slides.
+There is one block per question, ``<0001>`` … ``</0001>``, with ``AnswerString;ConfidenceScore`` and
+then up to ten lines ``NuggetNum;PRrunName;PassageRank;Nugget``. A marked run has a letter B, R or N
+before each NuggetNum. Source: R2C2 paper, section 3.5, and the task's slides.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _OWN_LINE = "Put the tag on its own line."
 
 @dataclass(frozen=True, slots=True)
 class AnswerRunFile:
-    """An AC run with what is needed to write the same file back with other marks: ``path`` is the
-    file and ``digest`` the SHA-256 of its bytes, decompressed."""
+    """An AC run with what is needed to write its file again with other marks: its ``path``, and
+    ``digest``, the SHA-256 of its decompressed bytes."""
 
     run: AnswerRun
     path: Path = field(repr=False)
@@ -43,7 +43,7 @@ class AnswerRunFile:
 
     @property
     def marks(self) -> dict[str, dict[int, Mark]]:
-        """The marks that the file holds: writing these back gives the same bytes."""
+        """The marks in the file: writing these gives the same bytes."""
         return {
             question: {one.num: one.mark for one in answer.nuggets if one.mark is not None}
             for question, answer in self.run.answers.items()
@@ -51,13 +51,13 @@ class AnswerRunFile:
 
 
 def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -> bytes:
-    """The file's bytes with ``marks``, by question id and NuggetNum, and nothing else changed.
+    """The file's bytes with other ``marks``, by question id and NuggetNum, and no other change.
 
-    A nugget without a mark gets no letter; a letter that it had is taken off. The bytes are
-    not compressed, whatever the file was. Raises :class:`AssayError` for a mark of a nugget
-    that the run does not have, and :class:`FormatError` where the file has changed.
+    A nugget without a mark loses any letter that it had. The bytes are not compressed, even if the
+    file is. Raises :class:`AssayError` for a mark of a nugget that the run does not have, and
+    :class:`FormatError` if the file has changed.
     """
-    text = read_text(file.path)  # again, as a hundred runs are large
+    text = read_text(file.path)  # read again: the texts of a hundred runs would fill the memory
     if sha256(text.data).digest() != file.digest:
         why = "The file changed after it was read."
         raise FormatError([Fault(str(file.path), 0, None, why, "Run the command again.")])
@@ -77,7 +77,7 @@ def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -
 
 
 def _with_mark(line: bytes, mark: Mark | None) -> bytes:
-    """A nugget record with another mark, or none."""
+    """A nugget record with its mark replaced or removed."""
     head, semicolon, rest = line.partition(b";")
     text = head.decode(errors="surrogateescape")
     before, bare, after = text.partition(clean(text))
@@ -87,8 +87,7 @@ def _with_mark(line: bytes, mark: Mark | None) -> bytes:
 
 
 def without_closing_tag(text: str, question: str) -> str:
-    """``text`` without closing tags of ``question``'s block at its end: a line that ends so ends
-    the block."""
+    """``text`` without closing tags of ``question`` at its end, as these would end the block."""
     text = clean(text)
     while (found := _closes(text, normal_id(question))) is not None:
         text = clean(text[: found.start()])
@@ -110,12 +109,12 @@ def read_ac_run(
     pr_runs: Mapping[str, PassageRun] | None = None,
     shared: SharedAnswers | None = None,
 ) -> AnswerRunFile:
-    """Read an AC run, marked or not; its name is the file's.
+    """Read an AC run, marked or not, named after its file.
 
-    With ``questions`` the block ids are checked and questions without a block are listed; with
-    ``pr_runs`` every PassageKey must exist in one of them for its question. A block whose
-    confidence could not be read is left out of the value, as is a nugget whose number, rank or
-    mark could not. ``shared`` is what several runs hold together.
+    With ``questions``, block ids are checked and questions without a block are reported; with
+    ``pr_runs``, every PassageKey must exist in one of them for its question. Blocks without a valid
+    confidence are left out of the value, and so are nuggets without a valid number, rank or mark.
+    ``shared`` is what several runs have in common.
     """
     name = run_name(source.path)
     check_run_name(name, faults)
@@ -130,11 +129,11 @@ def read_ac_run(
 
 
 _Line = tuple[int, str]
-"""The number of a line, and its text, or the part of it that follows a tag."""
+"""The number of a line, and its text or the rest of it after a tag."""
 
 
 def _inner(tag: str) -> tuple[bool, str]:
-    """Whether the text between < and > is of a closing tag, and the id in it."""
+    """Whether the text between < and > is a closing tag, and its id."""
     text = clean(tag)
     return text.startswith("/"), clean(text.removeprefix("/"))
 
@@ -149,7 +148,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _AnswerReader:
-    """The state of reading one AC run: which block is open, and what the closed ones held."""
+    """Reader of one AC run, with the open block and the answers of closed ones."""
 
     faults: FaultList
     known: KnownIds | None
@@ -184,7 +183,7 @@ class _AnswerReader:
             self._inside(number, line, text, self.block)
 
     def _tag(self, at: Spot, closing: bool) -> None:
-        """Open or close the block of ``at``'s topic."""
+        """Open or close the block of the topic of ``at``."""
         shown = quoted(at.topic or "")[1:-1]
         if not at.topic:
             at.error("The tag holds no question id.", "Write e.g. <0001>.")
@@ -282,7 +281,7 @@ class _AnswerReader:
             self.answers.add(Answer(one, text, confidence, tuple(found), number))
 
     def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:
-        """The block's answer line and its nugget records, with a fault where they are mixed up."""
+        """The block's answer line and nugget records, with a fault if they are out of order."""
         first, *rest = block.lines
         if not looks_like_record(first[1], self.nuggets.pr_runs):
             return first, rest
@@ -297,7 +296,7 @@ class _AnswerReader:
         return later, [line for line in block.lines if line is not later]
 
     def done(self) -> Answers:
-        """Close what is open at the end of the file and reports what the whole run lacks."""
+        """Close the last block at the end of the file and report what the run as a whole lacks."""
         if self.block is not None:
             self._unclosed("at the end of the file")
         self.nuggets.done()

@@ -1,4 +1,4 @@
-"""Answer runs that a person edited: whatever was changed but marks is a fault."""
+"""Edited answer runs: any change except to marks is a fault."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assay.model.wording import joined, printable, quoted
 def changed_otherwise(
     path: Path, original: AnswerRun, edited: AnswerRun, *, unread: Collection[str | None] = ()
 ) -> list[Fault]:
-    """What differs between a run and an edited copy of it, marks left aside. Blocks of the
-    questions in ``unread`` could not be read: of them, and of what may be lost, nothing is said."""
+    """The differences, except in marks, between a run and an edited copy. Blocks of the questions
+    in ``unread`` could not be read, so they, and what may be lost in them, are not reported."""
     file = printable(str(path))
     faults = []
     if not unread:
@@ -36,7 +36,7 @@ def changed_otherwise(
 
 
 def _changes(first: Answer, answer: Answer) -> Iterator[tuple[int, str]]:
-    """What was changed in an answer, with its line."""
+    """The changes in an answer, with their lines."""
     if answer.text != first.text:
         yield answer.line, f"The answer was changed; it is {quoted(first.text)}."
     if answer.confidence != first.confidence:

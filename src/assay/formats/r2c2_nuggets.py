@@ -45,7 +45,8 @@ _DECIMAL = re.compile(r"[0-9]*[.,][0-9]+")
 
 
 def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bool:
-    """True for ``3;RUN;2;text``; an answer such as ``1;2;3;90`` only if RUN is a known PR run."""
+    """Whether a line looks like ``3;RUN;2;text``. If it could also be an answer, as ``1;2;3;90``,
+    RUN must be one of ``pr_runs``."""
     if line.count(";") < _FIELDS - 1:
         return False
     found = _RECORD.fullmatch(clean(line))
@@ -102,7 +103,7 @@ def _confidence(cell: str, at: Spot) -> int | None:
 
 
 def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
-    """Why ``raw`` is no confidence score, and what to write."""
+    """Why ``raw`` is not a confidence score, and what to write."""
     wanted = "Write an integer from 0 to 100"
     shown = quoted(raw)
     if not raw:
@@ -147,7 +148,7 @@ def _ranks_of(passages: Sequence[Passage]) -> Collection[int]:
 
 @dataclass(slots=True)
 class NuggetReader:
-    """Read nugget records and keeps count of marked and unmarked ones over the whole run."""
+    """Reader of nugget records that counts marked and unmarked ones over the whole run."""
 
     faults: FaultList
     pr_runs: Mapping[str, PassageRun] | None
@@ -161,7 +162,7 @@ class NuggetReader:
     )
 
     def block(self, one: str, lines: Sequence[tuple[int, str]]) -> Collection[Nugget]:
-        """The nuggets of a question from its records, with the numbers of their lines."""
+        """Read the nuggets of question ``one`` from its records, given with line numbers."""
         if len(lines) > MAX_NUGGETS:
             self.faults.error(
                 lines[MAX_NUGGETS][0],
@@ -178,7 +179,7 @@ class NuggetReader:
         return found.values()
 
     def done(self) -> None:
-        """Report a run of which only some records are marked."""
+        """Report a run in which only some records are marked."""
         if self.marked and self.unmarked:
             lines = joined(map(str, self.unmarked), 10)
             self.faults.warning(
@@ -189,8 +190,8 @@ class NuggetReader:
             )
 
     def plain(self, one: str, records: Sequence[tuple[int, str]]) -> PlainNuggets | None:
-        """The nuggets of a question, given as to ``block``, in whose records nothing at all is out
-        of the ordinary, as nearly always: a third of the time. None for any other."""
+        """A fast path of ``block``, in a third of the time, for records without anything unusual,
+        as nearly all are. Returns None for others."""
         if not records:
             return PlainNuggets(b"", (), (), 0)
         numbers, lines = zip(*records, strict=True)
@@ -201,10 +202,10 @@ class NuggetReader:
             )
             nums = bytes(map(_NUMBERS.__getitem__, heads))
             keys = list(map(cited.__getitem__, zip(runs, ranks, strict=True)))
-        except (ValueError, KeyError):  # a record has fewer fields, or others
+        except (ValueError, KeyError):  # a record has too few fields, or unknown values
             return None
         odd = (
-            numbers[-1] - numbers[0] >= len(numbers)  # blank lines between
+            numbers[-1] - numbers[0] >= len(numbers)  # there are blank lines in between
             or len(set(nums)) < len(nums)
             or not all(texts)
             or tuple(map(str.strip, texts)) != texts
@@ -216,11 +217,11 @@ class NuggetReader:
         return PlainNuggets(nums, keys, texts, numbers[0])
 
     def _cited(self, one: str) -> Mapping[tuple[str, str], PassageKey]:
-        """The PassageKeys that there are for a question, as they are written."""
+        """The PassageKeys that exist for a question, by run and rank as written."""
         given = tuple(
             bytes(_ranks_of(run.passages.get(one, ()))) for run in (self.pr_runs or {}).values()
         )
-        if given not in self._keys:  # most questions have the same
+        if given not in self._keys:  # most questions have the same ranks
             ranks = zip(self.pr_runs or (), given, strict=True)
             keys = (PassageKey(run, rank) for run, every in ranks for rank in every)
             self._keys[given] = {(key.run, str(key.rank)): key for key in keys}
@@ -242,7 +243,7 @@ class NuggetReader:
         return Nugget(num, key, text, mark, at.line)
 
     def _head(self, head: str, at: Spot, used: dict[int, int]) -> tuple[Mark | None, int | None]:
-        """The mark and the number; neither where a letter stands there that is no mark."""
+        """The mark and the number; neither if there is a letter that is not a mark."""
         found = _HEAD.fullmatch(head)
         letter, space, raw = found.groups() if found else ("", "", head)
         mark = None

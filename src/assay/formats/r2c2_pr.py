@@ -1,7 +1,7 @@
-"""R2C2 passage retrieval runs: ``QuestionID;PassageRank;DocID;PassageText``, up to 20 a question.
+"""R2C2 passage retrieval (PR) runs: ``QuestionID;PassageRank;DocID;PassageText``, up to 20 passages
+per question. Only the first three semicolons separate fields.
 
-Source: R2C2 paper, section 3.4, and the task's slides (format of a PR run). Only the first three
-semicolons separate.
+Source: R2C2 paper, section 3.4, and the task's slides (format of a PR run).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
 
 
 class DocumentTexts(Protocol):
-    """A mapping-like corpus: document id to text, None if there is no such document."""
+    """A corpus like a mapping from document id to text."""
 
     def get(self, key: str, /) -> str | None:
-        """The document's text."""
+        """The document's text, or None if there is no such document."""
         ...
 
 
@@ -55,13 +55,12 @@ def read_pr_run(
     corpus: Corpus | None = None,
     scratch: Scratch | None = None,
 ) -> PassageRun:
-    """Read a PR run, a file or its text; its name is the file's.
+    """Read a PR run, from a file or its text, named after the file.
 
-    With ``questions`` the question ids are checked, with ``max_passage_chars`` the length of
-    every passage (white space included), with ``corpus`` that each document exists and holds
-    the passage as one consecutive part (white space and NFC/NFD differences are forgiven).
-    Passages are in rank order in the value, whatever their order in the file. ``scratch`` takes the
-    passages of several runs.
+    ``questions`` checks question ids, ``max_passage_chars`` the length of each passage (including
+    white space), and ``corpus`` that each document exists and contains the passage as one piece
+    (apart from white space and NFC/NFD). The passages returned are in order of rank, whatever their
+    order in the file. ``scratch`` stores the passages of several runs.
     """
     name = run_name(source.path)
     check_run_name(name, faults)
@@ -77,8 +76,8 @@ def read_pr_run(
 def read_rankings(
     given: str | PathLike[str] | SourceText,
 ) -> tuple[str, Parsed[dict[str, list[str]]]]:
-    """A PR run's name (its file's) and its rankings: for each question the PassageKeys in the order
-    of their ranks, as the qrels that R2C2 derives from nuggets name passages. Raises FormatError
+    """The name of a PR run (that of its file) and its rankings: for each question the PassageKeys
+    by rank, which name passages in the qrels that R2C2 derives from nuggets. Raises FormatError
     if the file cannot be read at all."""
     parsed = read_pr_run(given)
     run = parsed.value
@@ -93,7 +92,7 @@ def read_rankings(
 
 @dataclass(slots=True)
 class _Lines:
-    """What was seen of one question."""
+    """The lines of one question that were read so far."""
 
     first: int
     last: int
@@ -108,7 +107,7 @@ class _Lines:
 
 @dataclass(slots=True)
 class _PassageReader:
-    """The state of reading one PR run."""
+    """Reader of one PR run."""
 
     faults: FaultList
     name: str
@@ -166,7 +165,7 @@ class _PassageReader:
                 f"If this is the rest of line {number - 1}'s passage, put it there: "
                 f"a passage holds no line breaks. {cure}"
             )
-            self.previous_good = number  # what follows may be a further part of it
+            self.previous_good = number  # the next line may continue the passage too
         self.faults.error(
             number,
             f"The line has {fields - 1} semicolon{'s' if fields != 2 else ''}, not three.",
@@ -267,7 +266,7 @@ def _fold(text: str) -> str:
 
 
 class _Texts:
-    """The corpus, with the last document's text kept (a run often cites it again)."""
+    """A corpus that caches the last document's text, which is often cited again."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._look_up: Callable[[str], str | None] = corpus if callable(corpus) else corpus.get
@@ -276,7 +275,7 @@ class _Texts:
         self._folded: str | None = None
 
     def check(self, doc: str, text: str, at: Spot) -> None:
-        """Report a document that does not exist or does not hold ``text``."""
+        """Report a document that does not exist or does not contain ``text``."""
         if doc != self._doc:
             self._doc, self._text, self._folded = doc, self._look_up(doc), None
         if self._text is None:

@@ -1,10 +1,10 @@
 """The R2C2 question file: ``id<TAB>text[<TAB>category[<TAB>gold answers separated by |]]``.
 
-Any one of the gold answers makes an answer right; ``&&`` stands between answers of which all are
-required, each with its wordings: ``Paris | City of Light && Rome``.
+Any one of the gold answers is right; ``&&`` separates answers all of which are required, each with
+its alternative wordings: ``Paris | City of Light && Rome``.
 
-Source: R2C2 paper, section 3.2 (question types); Assay's contract for categories and gold
-answers, which the task's own file does not carry.
+Source: R2C2 paper, section 3.2 (question types). Categories and gold answers are Assay's own: the
+task's file does not have them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ CATEGORIES = (
 _HEADER = {"id", "questionid", "question_id", "question id", "qid"}
 _MOST_COLUMNS = 4
 REQUIRED = "&&"
-"""Between gold answers of which all are required."""
+"""Separator of gold answers all of which are required."""
 
 
 def _key(category: str) -> str:
-    # (“Simple with Condition” is the task's “Simple w. Condition”.)
+    # “Simple with Condition” is the task's “Simple w. Condition”.
     return re.sub(r"[\W_]+", "", category.casefold()).replace("simplewith", "simplew")
 
 
@@ -46,7 +46,7 @@ _BY_KEY = {_key(category): category for category in CATEGORIES}
 
 
 def known_category(text: str) -> str | None:
-    """The category of the task that a text names, without regard to case and punctuation."""
+    """The category of the task that a text names, ignoring case and punctuation; else None."""
     return _BY_KEY.get(_key(text))
 
 
@@ -54,9 +54,9 @@ def known_category(text: str) -> str | None:
 def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...]:
     """Read a question file, with or without a header line.
 
-    A line without a tab but with a ``;`` is taken as ``id;text``, with a warning. Categories
-    compare without case and punctuation and come out in the task's own spelling; an unknown one
-    is kept as it stands.
+    A line without a tab but with a ``;`` is read as ``id;text``, with a warning. Categories are
+    matched without regard to case and punctuation, and returned in the task's spelling; unknown
+    ones are kept as written.
     """
     questions: dict[str, Question] = {}
     unpadded: dict[str, str] = {}
@@ -116,7 +116,7 @@ def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...
 
 
 def _question(given: Sequence[str], at: Spot) -> Question:
-    """The question of a line's cells; what is wrong with it is told."""
+    """Make a question from the cells of a line, and report its faults."""
     _check_id(at)
     if any(cell.strip() for cell in given[_MOST_COLUMNS:]):
         at.error(

@@ -1,4 +1,4 @@
-"""The formats of R2C2, of TREC and of queries among those that ``assay validate`` knows."""
+"""Formats for ``assay validate``: R2C2, TREC runs and qrels, queries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check_ac(source: SourceText, against: Against, *, marked: bool) -> Checked:
 
 
 def _most(pattern: str) -> Callable[[SourceText], bool]:
-    """A recogniser: more than half of the first lines match ``pattern``."""
+    """A recogniser of files in which more than half of the first lines match ``pattern``."""
     compiled = re.compile(pattern)
 
     def recognises(source: SourceText) -> bool:
@@ -69,7 +69,7 @@ def _looks_judged(source: SourceText) -> bool:
 
 
 def _looks_asked(source: SourceText) -> bool:
-    """Whether a file holds queries whose ids, unlike R2C2's, are no numbers."""
+    """Whether a file holds queries, whose ids, unlike R2C2's, are not numbers."""
     rows = [line.split("\t") for _, line in source.numbered() if line.strip()]
     return bool(rows) and all(
         len(row) in (2, 4)

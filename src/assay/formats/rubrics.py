@@ -1,9 +1,9 @@
-"""Rubrics, and answers graded by them, as ResearchRubrics and RAGDoll write them.
+"""Rubrics, and answers graded with them, in the formats of ResearchRubrics and RAGDoll.
 
 * RAGDoll: ``{qid, run_id, criteria: [{text, type, tier, weight, source_nugget, verdict}]}``
 * ResearchRubrics, graded: ``{qid, run_id, rubrics: [{criterion, weight, axis, verdict}]}``
-* its results, a criterion a row: ``{sample_id, weight, score, verdict}``, perhaps ``criterion``,
-  ``axis`` and ``run_id`` (or ``model``); without a run all rows of a file are one
+* its results, one criterion per row: ``{sample_id, weight, score, verdict}``, perhaps
+  ``criterion``, ``axis`` and ``run_id`` (or ``model``); without these the file is one run
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FAILED = ("failed", "fail", "error")
 def read_graded_answers(
     source: SourceText, faults: FaultList, *, graded: bool = True
 ) -> tuple[GradedAnswer, ...]:
-    """Read graded answers, or rubrics alone (``graded`` false). A criterion without a verdict, or
-    with ``failed``, has none."""
+    """Read graded answers, or rubrics alone (``graded=False``). The verdict ``failed`` is read as a
+    missing one."""
     found: dict[tuple[str, str], GradedAnswer] = {}
     for number, record in read_objects(source, faults):
         metadata = record.get("metadata")
@@ -98,7 +98,7 @@ def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:
 
 
 def write_rubrics(rubrics: Mapping[str, tuple[str, Iterable[Criterion]]]) -> bytes:
-    """Rubrics by topic, with its text, as RAGDoll reads them."""
+    """Write rubrics, given by topic with the text of the topic, as RAGDoll reads them."""
     return b"".join(
         dump_line(
             {

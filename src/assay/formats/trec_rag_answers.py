@@ -1,9 +1,9 @@
-"""AG and RAG runs of every year as one answer type.
+"""Reading of AG and RAG runs of every year into one type of answer.
 
 A record of 2024 has ``run_id, topic_id, topic, references, response_length, answer``; from 2025
-on the first three stand in ``metadata``. Other tracks write ``responses`` for ``answer``. Citations
-are positions in the references from 0, document ids, or ``{document id: score}``; they come out as
-document ids in the order given, by falling score where there are scores.
+on, the first three are in ``metadata``. Other tracks write ``responses`` for ``answer``. Citations
+are positions in the references from 0, document ids, or ``{document id: score}``; they are read as
+document ids in the order given, or by descending score.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def read_answers(
 ) -> RagRun:
     """Read a run of answers.
 
-    ``topics`` are the official texts by id; ``year`` (``2024``, ``2025``, ``2026``, ``other``)
-    overrides what each record looks like. Without ``limits`` an answer over the year's limits
-    (words, references, citations) is a warning, document ids may be of any corpus and fields that
-    the track only wishes for may be missing, so that the run can be used.
+    ``topics`` are the official texts by id; ``year`` (``2024``, ``2025``, ``2026``, ``other``) sets
+    the rules, which are otherwise guessed for each record. Without ``limits``, as for scoring, an
+    answer over the year's limits (words, references, citations) is only a warning, document ids may
+    be of any corpus, and fields that the track asks for but does not require may be missing.
     """
     reader = _ResponseReader(faults, topics, None if year is None else RULES[year], limits)
     for number, record in read_objects(source, faults):
@@ -50,8 +50,8 @@ def read_answers(
 
 @dataclass(slots=True)
 class _ResponseReader:
-    """The state of reading one run, by the rules that are ``given``, if any; ``checked`` are its
-    limits, too."""
+    """Reader of one run, by the ``given`` rules or those that each record looks like. ``checked``
+    says whether limits are enforced."""
 
     faults: FaultList
     topics: Mapping[str, str] | None
@@ -109,7 +109,7 @@ class _ResponseReader:
             )
 
     def _limit(self, at: Spot) -> Callable[[str, str], None]:
-        """Report what is over a limit: a fault, or a warning where limits do not hold."""
+        """The method that reports what is over a limit: an error, or a warning if unchecked."""
         return at.error if self.checked else at.warning
 
     def _fields(self, at: Spot, metadata: dict[str, Any], rules: Rules) -> None:
@@ -156,7 +156,7 @@ class _ResponseReader:
             )
 
     def _references(self, at: Spot, record: dict[str, Any], rules: Rules) -> list[str] | None:
-        """The references as strings, so that positions stay what they are; None without any."""
+        """The references, all as strings so that positions stay the same; None without any."""
         given = record.get("references")
         if given is None:
             if rules.needs_references or "references" in record:
@@ -225,7 +225,7 @@ class _ResponseReader:
             if not text.strip():
                 blank.append(place)
             found.append(Sentence(text, sources.citations(place, item.get("citations"))))
-        if blank:  # those of real runs are judged with the others, whose places they keep
+        if blank:  # the track judges blank sentences of real runs too, so they keep their places
             at.warning(
                 f"{_places('Sentence', blank)} blank.",
                 "It keeps its place; its words and citations count as they are.",
@@ -286,7 +286,7 @@ def _empty(value: object) -> bool:
 
 
 def _name(value: object) -> str:
-    """A run's or team's name; a number is taken as its digits, so that the run keeps a name."""
+    """The name of a run or team; a number is read as a string, so that the run has a name."""
     if isinstance(value, str):
         return value if value.strip() else ""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

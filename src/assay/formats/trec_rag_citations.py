@@ -1,4 +1,4 @@
-"""The citations of one sentence, in whatever way they are written, as document ids."""
+"""Reading of the citations of a sentence, in any of their forms, as document ids."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from assay.formats.parsed import Spot
 from assay.formats.trec_rag_rules import CitationForm, Rules
 from assay.model.wording import joined, quoted
 
-# (Looking up a member of an enumeration takes as long as all else that is done to a citation.)
+# Looking up an enumeration member takes as long as all other work on a citation.
 _POSITION, _ID = CitationForm.POSITION, CitationForm.ID
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the sentences of an answer may cite, and where their faults go.
+    """What the sentences of an answer may cite, and how to report their faults.
 
-    ``references`` is None where the record has none; ``limit`` reports what is past a limit of the
-    year. ``ways`` collects how citations are written.
+    ``references`` is None if the record has none; ``limit`` reports what is over a limit of the
+    year. ``ways`` collects the forms in which citations are written.
     """
 
     references: Sequence[str] | None
@@ -30,7 +30,7 @@ class Sources:
     ways: set[CitationForm] = field(default_factory=set)
 
     def check_ways(self) -> None:
-        """Report citations that are written in a way that the year does not know, or in two."""
+        """Report citations in a form that the year does not know, or in two forms."""
         allowed = self.rules.by
         if allowed is None:
             return
@@ -51,7 +51,7 @@ class Sources:
                 self.limit(why, cure)
 
     def citations(self, place: int, given: object) -> tuple[str, ...]:
-        """The documents that sentence ``place`` cites, the strongest first, each once."""
+        """The documents that sentence ``place`` cites, strongest first, without duplicates."""
         if isinstance(given, list):
             docs = self._listed(place, given)
         elif isinstance(given, dict):
@@ -87,7 +87,7 @@ class Sources:
         return docs
 
     def _scored(self, place: int, given: Mapping[str, Any]) -> list[str]:
-        """The documents of ``{document id: score}``, the highest score first."""
+        """The documents of ``{document id: score}``, highest score first."""
         self.ways.update({CitationForm.SCORE} if given else ())
         scored = {
             doc: score

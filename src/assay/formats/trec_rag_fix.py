@@ -1,8 +1,8 @@
-"""``assay validate --fix`` for runs of answers: what can be mended without guessing.
+"""``assay validate --fix`` for runs of answers: corrections that need no guessing.
 
-The public validators lose the order of citations (they put them through a set) and leave integer
-citations as they are where duplicate references are taken out. Here every citation keeps its
-place among its fellows and goes on naming the same document.
+The public validators lose the order of citations (they put them through a set) and do not renumber
+integer citations when they remove duplicate references. Here citations keep their order, and each
+still names the same document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.formats.trec_rag_rules import RULES, CitationForm, Rules, rules_for, 
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """Something that was mended: line, topic, what was done."""
+    """A correction: line, topic, what was done."""
 
     line: int
     topic: str
@@ -29,7 +29,7 @@ class Mended:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The file as mended (``data`` is that of the source where there was nothing to mend)."""
+    """The corrected file; ``data`` is that of the source if nothing had to be corrected."""
 
     data: bytes
     changes: tuple[Mended, ...]
@@ -38,15 +38,14 @@ class Fixed:
 def fix_answers(
     source: SourceText, *, topics: Mapping[str, str] | None = None, year: str | None = None
 ) -> Fixed:
-    """Mend a run of answers; lines that need nothing, or cannot be read, stay as they are.
+    """Correct a run of answers; lines that are correct, or cannot be read, are left as they are.
 
-    Duplicate references are taken out, and references past the year's limit; citations that are
-    positions are renumbered, those of documents that are no longer listed or out of range are
-    dropped, repeated ones too, and those past the year's limit for a sentence. Sentences are cut
-    from the end until the answer is within the limit, but for the first. Citations that are
-    written in ways that the year does not know, or does not allow in one answer, become positions.
-    ``response_length`` is set right, an official narrative that is missing is put in, and NaN
-    becomes null.
+    Duplicate references and those over the year's limit are removed. Citations by position are
+    renumbered; those out of range, of documents no longer listed, repeated, or over the year's
+    limit for a sentence are removed. All sentences but the first may be removed, from the end,
+    until the answer is within the limit. Citations in forms that the year does not know, or does
+    not allow in one answer, become positions. ``response_length`` is corrected, a missing official
+    narrative is added, and NaN becomes null.
     """
     changes: list[Mended] = []
     lines: list[bytes] = []
@@ -70,7 +69,7 @@ def fix_answers(
 
 
 def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> list[str]:
-    """Mend a record in place; returns what was done."""
+    """Correct a record in place; return what was done."""
     done: list[str] = []
     key = sentences_key(record, rules)
     if key in record and key != rules.sentences and rules.by is not None:
@@ -82,7 +81,7 @@ def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> li
     given = record.get(key)
     sentences = given if isinstance(given, list) else []
     references = record.get("references")
-    # The references come last: until they are renumbered positions are of those that were given.
+    # References come last: until then, positions refer to the original list.
     if rules.max_words is not None:
         done += _cut(sentences, rules.max_words, rules)
     if isinstance(references, list):
@@ -115,7 +114,7 @@ def _texts(sentences: list[Any]) -> list[str]:
 
 
 def _cut(sentences: list[Any], most: int, rules: Rules) -> list[str]:
-    """Cut sentences from the end; what would leave nothing is for its author to shorten."""
+    """Remove sentences from the end, but never the only one: its author has to shorten it."""
     before = length = sum(rules.words(text) for text in _texts(sentences))
     cut = 0
     while length > most and len(sentences) > 1:
@@ -127,14 +126,14 @@ def _cut(sentences: list[Any], most: int, rules: Rules) -> list[str]:
 
 
 def _one_way(sentences: list[Any], references: list[Any], rules: Rules) -> list[str]:
-    """Write citations as positions where they are written in two ways that the year does not allow
-    in one answer, or in one that it does not know; scores become order. What cannot be told stays
-    for the other checks."""
+    """Turn citations into positions if they are in two forms that the year does not allow in one
+    answer, or in a form that it does not know; scores become order. Citations that cannot be
+    resolved are left to the other checks."""
     lists = [item for item in sentences if isinstance(item, dict)]
     ways = {way for item in lists for way in _ways(item.get("citations"), references)}
     if rules.by is None or (ways <= rules.by and (rules.mixed or len(ways) < 2)):
         return []
-    # (From the last on, so that a document that is listed twice has its first place.)
+    # Reversed, so that a document that is listed twice gets its first position.
     place = {doc: spot for spot, doc in reversed(list(enumerate(references)))}
     for item in lists:
         given = _ranked(item.get("citations"))
@@ -146,7 +145,7 @@ def _one_way(sentences: list[Any], references: list[Any], rules: Rules) -> list[
 
 
 def _ranked(given: Any) -> Any:
-    """Scored citations as a list, the highest score first; others as they are."""
+    """Scored citations as a list, highest score first; other citations unchanged."""
     if not isinstance(given, dict):
         return given
     scores = list(given.values())
@@ -164,7 +163,7 @@ def _ways(given: object, references: list[Any]) -> set[CitationForm]:
 
 
 def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:
-    """Drop what a sentence cites twice, past the limit, or out of range."""
+    """Remove citations of a sentence that are repeated, over the limit, or out of range."""
     listed = references if isinstance(references, list) else []
     known = set(map(str, references)) if isinstance(references, list) else None
     done: list[str] = []
@@ -202,7 +201,7 @@ def _named(one: Any, references: Any) -> str:
 def _references(
     record: dict[str, Any], references: list[Any], sentences: list[Any], rules: Rules
 ) -> list[str]:
-    """Take out references that are there twice or too many, and renumber."""
+    """Remove duplicate references and those over the limit, and renumber citations."""
     done: list[str] = []
     keys = list(map(str, references))
     remaining = list(dict.fromkeys(keys))

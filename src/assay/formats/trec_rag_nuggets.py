@@ -1,8 +1,8 @@
-"""Nugget lists and nugget assignments, as nuggetizer reads and writes them.
+"""Nugget lists and nugget assignments in the formats of nuggetizer.
 
 Nuggets: ``{query, qid, nuggets: [{text, importance, mapped_sub_narrative?, source?}]}``.
 Assignments: ``{query, qid, answer_text, response_length, run_id, nuggets: [{text, importance,
-assignment}]}``. What nuggetizer adds (reasoning, traces) is read over.
+assignment}]}``. What else nuggetizer writes (reasoning, traces) is ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FAILED = ("failed", "fail")
 """What nuggetizer writes for a label after its last attempt failed."""
 
 _Failed = dict[str, list[int]]
-"""The lines on which a label failed, by its name; a line for each."""
+"""For each kind of label, a line number for every label that failed."""
 
 _ASSIGNED = {one.value: one for one in Assigned} | {
     "full_support": Assigned.SUPPORT,
@@ -71,7 +71,7 @@ def read_nuggets(source: SourceText, faults: FaultList) -> Mapping[str, NuggetLi
 
 
 def write_nuggets(lists: Iterable[NuggetList]) -> bytes:
-    """Nugget lists as nuggetizer reads them."""
+    """Write nugget lists as nuggetizer reads them."""
     return b"".join(
         dump_line(
             {
@@ -85,7 +85,7 @@ def write_nuggets(lists: Iterable[NuggetList]) -> bytes:
 
 
 def nugget_record(nugget: RagNugget) -> dict[str, Any]:
-    """A nugget as a JSON object; what is not known is left out."""
+    """A nugget as a JSON object, without what is not known."""
     record: dict[str, Any] = {"text": nugget.text}
     if nugget.importance is not None:
         record["importance"] = nugget.importance.value
@@ -98,9 +98,9 @@ def nugget_record(nugget: RagNugget) -> dict[str, Any]:
 
 @reads_file
 def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAnswer, ...] | None:
-    """Read assignments, one record an answer. A run without a name has its file's.
+    """Read assignments, one record per answer. A run without a name is named after its file.
 
-    A nugget whose ``assignment`` is null or ``failed`` has no label; one that lacks it is a fault.
+    A nugget whose ``assignment`` is null or ``failed`` has no label; a missing key is a fault.
     """
     found: dict[tuple[str, str], AssignedAnswer] = {}
     failed: _Failed = {}
@@ -144,13 +144,13 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
 def write_assignments(
     answers: Iterable[tuple[RagAnswer, str, Sequence[RagNugget], Iterable[Assigned | None]]],
 ) -> Iterator[bytes]:
-    """The lines of assignments as nuggetizer writes them: of answers, each with the narrative, its
-    nuggets, and what they were assigned. A missing label is null."""
+    """Lines of assignments as nuggetizer writes them, from answers with their narrative, nuggets
+    and assignments. A missing label is null."""
     ends = {one: orjson.dumps(one) + b"}" for one in (*Assigned, None)}
     last: dict[str, tuple[Sequence[RagNugget], list[bytes]]] = {}
     for answer, narrative, nuggets, assigned in answers:
         spelled, begun = last.get(answer.topic, ((), []))
-        if spelled is not nuggets:  # other answers to the topic have the same
+        if spelled is not nuggets:  # answers to the same topic share their nuggets
             begun = [orjson.dumps(nugget_record(one))[:-1] + b',"assignment":' for one in nuggets]
             last[answer.topic] = nuggets, begun
         objects = map(add, begun, map(ends.__getitem__, assigned))

@@ -17,19 +17,19 @@ from assay.model.trec_rag import JudgmentRun, RelevanceGuess, Segment
 from assay.model.wording import joined, printable, quoted
 
 LABELS = range(5)
-"""The track's relevance scale of 2025."""
+"""The relevance scale of the track in 2025."""
 
 _DOC_KEYS = ("docid", "doc_id", "segment_id", "id", "docno")
 _TEXT_KEYS = ("segment", "text", "contents", "body", "passage")
 _COLUMNS = 6
 
 CandidateLists = Mapping[str, tuple[Segment, ...]]
-"""For each topic its candidates, best first."""
+"""The candidates of each topic, best first."""
 
 
 def segment_of(record: Mapping[str, Any], docid: str | None = None) -> Segment | None:
-    """The segment that a JSON object holds; None without an id or a text. ``docid`` is that of a
-    wrapper around it."""
+    """The segment in a JSON object; None without an id or a text. ``docid`` is the id given by an
+    enclosing object, if any."""
     doc = docid or one_id(record, *_DOC_KEYS)
     text = one_text(record, *_TEXT_KEYS)
     if doc is None or text is None:
@@ -125,7 +125,7 @@ def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
 def read_judgment_run(source: SourceText, faults: FaultList) -> JudgmentRun:
     """Read an RJ run: ``qid Q0 docid label confidence run_id``.
 
-    A label outside 0-4 is a warning: agreement can still be had, kappa on the scale cannot.
+    A label outside 0-4 is a warning: it can be used for agreement, but not for kappa on the scale.
     """
     found: dict[str, dict[str, RelevanceGuess]] = {}
     names: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What each year of the TREC RAG track asks of an answer: fields, limits, document ids.
+"""Rules of each year of the TREC RAG track for answers: fields, limits, document ids.
 
 Sources: the public validators and guidelines of 2024 (``check_rag_gen_run``), 2025 and 2026
 (``autojudge-base`` 1.0, specs ``rag25`` and ``rag26``), and the common format of the other tracks
@@ -21,7 +21,7 @@ RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,19}")
 
 
 class CitationForm(StrEnum):
-    """How a citation is written."""
+    """The form in which a citation is written."""
 
     POSITION = "positions"
     ID = "document ids"
@@ -33,12 +33,12 @@ class Rules:
     """The rules of one format.
 
     ``required`` and ``wished`` are metadata fields (2024: fields of the record) whose absence is
-    an error or a warning. None is no limit; ``doc_id`` is the form of a document's id, and
-    ``strict_ids`` whether another form is an error. ``exact_topic``: the text of the topic must be
-    the official one. ``max_citations``: how many of a sentence's citations the track judges; more
-    are a warning. ``by``: the ways in which citations may be written, None is any; ``mixed``:
-    several of them in one answer, else one. ``max_depth``: documents a topic of a retrieval run.
-    ``nfkc``: whether words are counted after Unicode NFKC.
+    an error or a warning, respectively. A limit of None is no limit. ``doc_id`` is the pattern of
+    document ids, and ``strict_ids`` whether any other id is an error. ``exact_topic``: whether the
+    topic's text must be the official one. ``max_citations``: how many citations of a sentence the
+    track judges; more are a warning. ``by``: the permitted forms of citations, or None for any;
+    ``mixed``: whether an answer may have several of them. ``max_depth``: the maximum number of
+    documents per topic of a retrieval run. ``nfkc``: whether words are counted after Unicode NFKC.
     """
 
     year: str
@@ -61,12 +61,12 @@ class Rules:
     nfkc: bool = True
 
     def words(self, text: str) -> int:
-        """How many words the track counts in a text."""
+        """The number of words in a text as the track counts them."""
         return words(text) if self.nfkc else len(text.split())
 
     @property
     def example(self) -> str:
-        """What a document's id looks like."""
+        """An example of a document id."""
         return "shard_00459_61697" if self.doc_id is SHARD_ID else "msmarco_v2.1_doc_00_12#1_23"
 
 
@@ -115,7 +115,7 @@ RULES: Mapping[str, Rules] = {
 
 
 def rules_for(record: Mapping[str, Any]) -> Rules:
-    """The rules of the year that a record looks like."""
+    """The rules of the year that a record appears to follow."""
     metadata = record.get("metadata")
     if not isinstance(metadata, dict):
         flat = "topic_id" in record or "response_length" in record or "run_id" in record
@@ -129,8 +129,8 @@ def rules_for(record: Mapping[str, Any]) -> Rules:
 
 
 def rules_of_topics(topics: Iterable[str]) -> Rules | None:
-    """The rules of the year whose topics these look like (``2024-…``, ``rag2026-…``); None if
-    their ids do not say."""
+    """The rules of the year that topic ids indicate (``2024-…``, ``rag2026-…``); None if they do
+    not."""
     every = list(topics)
     for start, year in (("2024-", "2024"), ("rag2026-", "2026")):
         if every and all(topic.startswith(start) for topic in every):
@@ -139,6 +139,6 @@ def rules_of_topics(topics: Iterable[str]) -> Rules | None:
 
 
 def sentences_key(record: Mapping[str, Any], rules: Rules) -> str:
-    """Where a record has its sentences: where its year has them, else where another does."""
+    """The key of a record's sentences: that of its year, or else that of another year."""
     keys = (rules.sentences, "answer", "responses")
     return next((key for key in keys if key in record), rules.sentences)

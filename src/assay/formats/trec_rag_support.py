@@ -26,7 +26,7 @@ CODES: Mapping[Support | None, str] = {
     Support.NONE: "0",
     None: "-1",
 }
-"""How a label is written."""
+"""How labels are written."""
 
 _LABELS: Mapping[str, Support | None] = {code: label for label, code in CODES.items()} | {
     "full_support": Support.FULL,
@@ -42,9 +42,9 @@ _UNKNOWN = object()
 
 @reads_file
 def read_support(source: SourceText, faults: FaultList) -> tuple[SupportAnswer, ...]:
-    """Read support labels, one record an answer. Sentences and citations keep the file's order.
+    """Read support labels, one record per answer. Sentences and citations keep the file's order.
 
-    A citation with ``-1`` is unjudged; one with null, or without ``support``, lacks its label.
+    A citation with ``-1`` is unjudged; with null, or without ``support``, its label is missing.
     """
     found: dict[tuple[str, str], SupportAnswer] = {}
     for number, record in read_objects(source, faults):
@@ -101,7 +101,7 @@ def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:
 
 
 def _label(value: object) -> object:
-    """The label, None if unjudged, ``_UNKNOWN`` where it is no label."""
+    """The label, None if unjudged, ``_UNKNOWN`` if it is not a label."""
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -110,15 +110,15 @@ def _label(value: object) -> object:
         value = str(value)
     if not isinstance(value, str):
         return _UNKNOWN
-    # (The minus of -1 stays.)
+    # The minus sign of -1 is kept.
     return _LABELS.get(re.sub(r"[\s-]+(?!\d)", "_", value.strip().casefold()), _UNKNOWN)
 
 
 def write_support(
     answers: Iterable[RagAnswer], said: Iterable[tuple[Support | None, bool]]
 ) -> Iterator[bytes]:
-    """The lines of support labels as the track ships them: of answers, and of all their citations
-    the label and whether that was left unjudged; a missing label is null."""
+    """Lines of support labels in the track's format, from answers and, for all of their citations
+    in turn, the label and whether it was left unjudged. A missing label is null."""
     codes = (CODES[label] if label is not None or open_one else None for label, open_one in said)
     for one in answers:
         yield dump_line(
@@ -131,8 +131,8 @@ def write_support(
                         "text": text,
                         "citations": [
                             {"citationID": place, "reference": doc, "support": code}
-                            # zip asks the documents first, so that it takes no code of the next
-                            # sentence.
+                            # docs comes first: zip then stops without taking a code that belongs
+                            # to the next sentence.
                             for place, (doc, code) in enumerate(zip(docs, codes, strict=False))
                         ],
                     }

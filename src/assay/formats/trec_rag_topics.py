@@ -4,7 +4,7 @@
 of ``{id, narrative, sub_narratives}``. 2026: ``rag2026-N<TAB>narrative``.
 BEIR's queries: ``{_id, text}``.
 RAGTIME: ``{topic_id, title, problem_statement, background}``, whose text is all three.
-A cluster of related queries that a narrative is to be written from is a JSON line with ``queries``.
+A cluster of related queries, from which to write a narrative, is a JSON line with ``queries``.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from assay.model.wording import quoted
 
 TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id", "_id")
 TEXT_KEYS = ("narrative", "title", "topic", "text", "query", "question")
-"""Early files of 2026 have both a narrative and a title of a few words."""
+"""Possible keys of a topic's text. Early files of 2026 have both a narrative and a short title."""
 
 SubNarratives = Mapping[str, tuple[SubNarrative, ...]]
-"""The sub-narratives of each narrative, by its id."""
+"""Sub-narratives by the id of their narrative."""
 
 
 @reads_file
@@ -101,12 +101,12 @@ def _tab_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
 
 @reads_file
 def read_sub_narratives(source: SourceText, faults: FaultList) -> SubNarratives:
-    """Read the sub-narratives of narratives.
+    """Read sub-narratives by topic.
 
-    JSON Lines with a topic id and ``sub_narratives`` (texts, or objects with ``text`` and
+    JSON Lines have a topic id and ``sub_narratives`` (texts, or objects with ``text`` and
     ``importance``); a record with ``nuggets`` gives those that its nuggets are mapped to
-    (``mapped_sub_narrative``), so that a nugget file serves as well. Tab-separated: a topic id and
-    a text a line. Records of one topic add up; the texts of one sub-narrative are one
+    (``mapped_sub_narrative``), so a nugget file can be used too. Tab-separated lines have a topic
+    id and a text. Records of one topic are combined, spellings of one sub-narrative are merged
     (:func:`assay.model.trec_rag.sub_narrative_key`).
     """
     found: dict[str, dict[str, SubNarrative]] = {}
@@ -157,13 +157,13 @@ def _sub_narratives_of(
 
 
 def _add(mine: dict[str, SubNarrative], text: str, importance: Importance | None = None) -> None:
-    """Add a sub-narrative unless it is there, in whatever spelling."""
+    """Add a sub-narrative unless it is there already, in any spelling."""
     mine.setdefault(sub_narrative_key(text), SubNarrative(sub_narrative_name(text), importance))
 
 
 def read_mapping(given: Given) -> dict[tuple[str, str], str]:
-    """Sub-narrative by (topic, text of a nugget), from the records with ``nuggets`` of a file that
-    :func:`read_sub_narratives` reads; empty if it has none."""
+    """The sub-narratives of nuggets by (topic, nugget text), from the records with ``nuggets`` in a
+    file as for :func:`read_sub_narratives`; empty if there are none."""
     source = text_of(given)
     if first_object(source) is None:
         return {}
@@ -180,7 +180,7 @@ def read_mapping(given: Given) -> dict[tuple[str, str], str]:
 
 
 def write_sub_narratives(narratives: Iterable[Narrative], found: SubNarratives) -> bytes:
-    """Sub-narratives as :func:`read_sub_narratives` reads them."""
+    """Write sub-narratives as :func:`read_sub_narratives` reads them."""
     return b"".join(
         dump_line(
             {

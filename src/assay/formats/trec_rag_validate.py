@@ -1,4 +1,4 @@
-"""The TREC RAG formats among those that ``assay validate`` knows."""
+"""Formats for ``assay validate``: TREC RAG."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for development)."""
 
 
 def _check_run(source: SourceText, against: Against) -> Checked:
-    """A run of answers (JSON Lines) or of documents (R task, six columns)."""
+    """Check a run of answers (JSON Lines) or of documents (R task, six columns)."""
     if first_character(source) not in ("{", "[", '"'):
         return _check_retrieval(source, against)
     parsed = read_answers(source, topics=against.topics, year=against.year)
@@ -90,7 +90,7 @@ def _check_retrieval(source: SourceText, against: Against) -> Checked:
 
 
 def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> None:
-    """Report documents whose ids are none of the year's collection."""
+    """Report documents whose ids do not match the year's collection."""
     if rules is None or rules.doc_id is None:
         return
     known = rules.doc_id.fullmatch
@@ -116,7 +116,7 @@ def _check_judgments(source: SourceText, against: Against) -> Checked:
 
 
 def _check_topics(topics: Iterable[str], against: Against, faults: FaultList) -> None:
-    """Report topics that the topic file, where there is one, does not have."""
+    """Report topics that are not in the topic file, if there is one."""
     official = against.topics
     unknown = [] if official is None else [topic for topic in topics if topic not in official]
     if unknown:
@@ -133,7 +133,8 @@ def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _looks_judged(source: SourceText) -> bool:
-    """Whether six columns hold labels and confidences: a ranking repeats no rank, or has one."""
+    """Whether six columns hold labels and confidences: unlike labels, ranks do not repeat within a
+    topic, or are all equal."""
     rows = [cells for _, line in source.numbered() if (cells := line.split())]
     if not rows or any(len(cells) != 6 or cells[3] not in _LABELS for cells in rows):
         return False
@@ -144,7 +145,7 @@ def _looks_judged(source: SourceText) -> bool:
 
 
 def _official_topics(source: SourceText) -> bool:
-    """Whether a file has ids of the track's topics and a text a line, and nothing else."""
+    """Whether every line of a file has an id of the track's topics and a text, and nothing else."""
     if first_character(source) in ("{", "["):
         keys = set(first_object(source) or ())
         return {"id", "title"} <= keys or ({"_id", "text"} <= keys and "title" not in keys)

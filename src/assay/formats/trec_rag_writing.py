@@ -1,4 +1,4 @@
-"""AG and RAG runs as files of any year."""
+"""Writing of AG and RAG runs in the format of any year."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.model.trec_rag import RagAnswer
 
 
 def answer_record(answer: RagAnswer, year: str = "2025") -> dict[str, Any]:
-    """An answer as a record of ``year``. Citations are positions in the references (``other``:
+    """An answer as a record of ``year``. Citations are positions in the references (for ``other``,
     document ids); documents that are cited but not listed are added to the references."""
     if year not in RULES:
         raise SettingsError(f"There is no format {year}; there are {', '.join(RULES)}.")
@@ -55,5 +55,5 @@ def answer_record(answer: RagAnswer, year: str = "2025") -> dict[str, Any]:
 
 def write_answers(answers: Iterable[RagAnswer], year: str = "2025") -> bytes:
     """A run file of ``year``: ``2024``, ``2025``, ``2026`` or ``other``. Raises SettingsError for
-    another year."""
+    any other year."""
     return b"".join(dump_line(answer_record(answer, year)) for answer in answers)
