@@ -1,1 +1,1 @@
-"""A baseline RAG system to evaluate: from a corpus to passages, an index, runs and answers."""
+"""A baseline RAG system to evaluate: corpus to passages, index, runs and answers."""

@@ -1,4 +1,4 @@
-"""One process at a time builds in a folder."""
+"""A lock that lets only one process build in a folder."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from assay.model.locking import HAS_LOCKS, try_lock
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Hold ``folder``, made where there is none, for this process; the system lets go of it when
-    the process ends, however it ends. Raises SettingsError where another process has it, or where
-    it is a file."""
+    """Lock ``folder`` for this process, creating it if needed. The system releases the lock however
+    the process ends. Raises SettingsError if another process holds it, or if it is a file."""
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Choose a folder.")
     folder.mkdir(parents=True, exist_ok=True)

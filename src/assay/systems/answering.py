@@ -1,4 +1,4 @@
-"""From passages to AC runs."""
+"""Answering questions from passages: AC runs of R2C2."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DONT_KNOW = "I don't know"
 
 
 class Confidence(StrEnum):
-    """Where an answer's confidence comes from."""
+    """How an answer's confidence is obtained."""
 
     VERBALISED = "verbalised"
     SAMPLED = "sampled"
@@ -52,10 +52,10 @@ class PassageSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """``passages``: how many the model is shown. ``samples``: of sampled confidence.
-    ``unknown_below``: confidence (0-100) below which the answer becomes ``unknown_text``, None for
-    never. ``words``: the most of a report's. ``steps``: nuggets first, one passage at a time, then
-    the answer from the nuggets alone, in place of one prompt for all."""
+    """How answers are made. ``passages``: how many the model sees. ``samples``: replies for sampled
+    confidence. ``unknown_below``: confidence (0-100) below which the answer becomes
+    ``unknown_text``, None for never. ``words``: the limit for a report. ``steps``: extract nuggets
+    passage by passage, then answer from these alone, instead of using one prompt."""
 
     confidence: Confidence = Confidence.VERBALISED
     passages: int = 8
@@ -67,7 +67,7 @@ class AnswerSettings:
 
     @property
     def replies(self) -> int:
-        """How many replies an R2C2 answer is made from."""
+        """The number of replies that one R2C2 answer needs."""
         return self.samples if self.confidence is Confidence.SAMPLED else 1
 
     def __post_init__(self) -> None:
@@ -79,10 +79,9 @@ class AnswerSettings:
 
 @dataclass
 class Made:
-    """What came out. ``unusable`` holds what the model gave that could not be used, one object
-    each with ``question``, ``what``, ``given`` and ``why``; ``missing`` the questions that have no
-    answer because there was no reply, ``failed`` those whose reply could not be used; ``bare``
-    those for which there was no passage to show."""
+    """Problems met while answering. ``unusable`` holds the unusable parts of replies, each as an
+    object with ``question``, ``what``, ``given`` and ``why``. ``missing`` lists questions without a
+    reply, ``failed`` those with an unusable reply, ``bare`` those without any passage."""
 
     unusable: list[dict[str, Any]] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
@@ -92,23 +91,23 @@ class Made:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many things of each kind could not be used."""
+        """The number of unusable parts of each kind."""
         return dict(Counter(str(row["what"]) for row in self.unusable))
 
     def drop(self, question: str, what: str, given: object, why: str) -> None:
         self.unusable.append({"question": question, "what": what, "given": given, "why": why})
 
     def without(self, question: str, *replies: Label | None) -> None:
-        """No usable reply came to a question; none at all to some request where one is None."""
+        """Record a question without a usable reply; ``replies`` holds None for a missing one."""
         (self.missing if None in replies else self.failed).append(question)
 
     def drop_reply(self, question: str, reply: Label) -> None:
-        """A reply without a usable verdict, with the model's own words where they are kept."""
+        """Record an unusable reply, in the model's own words if they were kept."""
         given = reply.detail.get("reply", reply.detail.get("raw"))
         self.drop(question, "reply", given, reply.error or "it is unusable")
 
     def drop_odd(self, question: str, what: str, odd: Iterable[str]) -> None:
-        """Items of a list in a reply that do not fit, as JSON."""
+        """Record items of a reply's list, given as JSON, that have the wrong form."""
         for item in odd:
             self.drop(
                 question, what, orjson.loads(item), f"it is not the {what} that was asked for"
@@ -118,8 +117,8 @@ class Made:
 def sources_of(
     runs: Sequence[PassageRun], topics: Sequence[str], most: int
 ) -> dict[str, list[PassageSource]]:
-    """Each topic's best passages of one or more PR runs, fused by reciprocal ranks. A passage that
-    several runs hold (same document and text) stands once, under the first run's key."""
+    """Each topic's best passages from PR runs, combined by reciprocal rank fusion. A passage in
+    several runs (same document and text) appears once, with the key of the first run."""
     found = {}
     for topic in topics:
         first: dict[tuple[str, str], PassageSource] = {}
@@ -137,7 +136,7 @@ def sources_of(
 def answer_units(
     topics: Mapping[str, str], sources: Mapping[str, Sequence[PassageSource]]
 ) -> dict[str, AnsweringUnit]:
-    """What the model is shown for each topic."""
+    """The question and passages that the model sees for each topic."""
     return {
         topic: AnsweringUnit(question=text, passages=tuple(s.text for s in sources[topic]))
         for topic, text in topics.items()
@@ -145,7 +144,7 @@ def answer_units(
 
 
 def answer_requests(units: Mapping[str, AnsweringUnit], settings: AnswerSettings) -> list[Request]:
-    """The requests of :func:`answer_r2c2`: for each unit as many samples as are wanted."""
+    """The requests of :func:`answer_r2c2`: one for each unit and sample."""
     return _samples(ANSWER, units, settings)
 
 
@@ -155,13 +154,13 @@ def _samples(task: AnyTask, units: Mapping[str, Unit], settings: AnswerSettings)
 
 
 TopicNuggets = Sequence[tuple[int, str]]
-"""Nuggets of a topic, each with the number of the passage (from 1) that it is from."""
+"""Nuggets of a topic, each with the number (from 1) of its passage."""
 
 
 def nuggets_requests(
     topics: Mapping[str, str], sources: Mapping[str, Sequence[PassageSource]]
 ) -> list[Request]:
-    """What each passage of each topic is asked for."""
+    """The requests for nuggets, one for each passage of each topic."""
     return [
         Request(NUGGETS, NuggetsUnit(question=text, passage=source.text), topic=topic)
         for topic, text in topics.items()
@@ -175,8 +174,8 @@ def nuggets_found(
     writer: Asker,
     made: Made,
 ) -> dict[str, TopicNuggets]:
-    """The nuggets of the passages of every topic whose passages all have a reply. A reply that
-    cannot be used gives none, and is kept in ``made``; the same nugget stands once."""
+    """The nuggets of every topic whose passages all have a reply, without duplicates. An unusable
+    reply yields none, and is recorded in ``made``."""
     labels = iter(writer.ask("Nuggets", nuggets_requests(topics, sources)))
     found: dict[str, TopicNuggets] = {}
     for topic in topics:
@@ -199,7 +198,7 @@ def nuggets_found(
 def from_nuggets_requests(
     topics: Mapping[str, str], found: Mapping[str, TopicNuggets], settings: AnswerSettings
 ) -> list[Request]:
-    """The requests for answers from nuggets, of the topics whose nuggets are there."""
+    """The requests for answers from nuggets, for the topics that have them."""
     units = {
         topic: FromNuggetsUnit(question=topics[topic], nuggets=tuple(text for _, text in nuggets))
         for topic, nuggets in found.items()
@@ -208,7 +207,7 @@ def from_nuggets_requests(
 
 
 def _with_nuggets(verdict: Mapping[str, Any], found: TopicNuggets) -> dict[str, Any]:
-    """An answer from nuggets as one from passages: with those that it names."""
+    """Convert an answer from nuggets to one from passages, with the nuggets that it names."""
     named = dict.fromkeys(int(one) for one in verdict.get("facts") or ())
     known = [found[one - 1] for one in named if 1 <= one <= len(found)]
     odd = [canonical(one).decode() for one in named if not 1 <= one <= len(found)]
@@ -217,7 +216,7 @@ def _with_nuggets(verdict: Mapping[str, Any], found: TopicNuggets) -> dict[str, 
 
 
 def certainty_request(unit: AnsweringUnit, answer: str, topic: str = "") -> Request:
-    """The question whether ``answer`` is correct."""
+    """The request that asks whether ``answer`` is correct."""
     return Request(
         CERTAINTY,
         CertaintyUnit(question=unit.question, passages=unit.passages, answer=one_line(answer)),
@@ -234,11 +233,10 @@ def answer_r2c2(
 ) -> tuple[bytes, Made]:
     """An AC run for ``topics`` from the passages ``sources``.
 
-    Confidence is what the model says of itself (verbalised), the share of samples that agree with
-    the answer, which is theirs by majority (sampled; ties to the earlier sample), or the
-    probability of yes when the model is asked whether its answer is correct (logprob). A question
-    without a usable reply is left out of the run. Raises SettingsError where ``certainty`` is
-    wanted and not given.
+    Confidence is what the model states (verbalised), the share of samples that agree with the
+    majority answer (sampled; ties go to the earlier sample), or the probability of yes when the
+    model is asked whether its answer is correct (logprob). Questions without a usable reply are
+    left out. Raises SettingsError if ``certainty`` is needed and None.
     """
     made = Made(bare=[topic for topic in topics if not sources[topic]])
     count = settings.replies
@@ -283,9 +281,8 @@ def answer_r2c2(
 def _agreed(
     verdicts: Sequence[dict[str, Any]], settings: AnswerSettings
 ) -> tuple[dict[str, Any], float]:
-    """The answer that most samples give, and its confidence: the share of all samples asked for,
-    or what the model says where there is one sample alone. That samples agree on not knowing is no
-    confidence in an answer: 0."""
+    """The majority answer and its confidence: its share of all samples requested, or the model's
+    own value for a single sample. If the majority declines to answer, the confidence is 0."""
     if settings.replies == 1:
         return verdicts[0], float(verdicts[0]["confidence"])
     said = [_said(str(verdict["answer"]), settings) for verdict in verdicts]
@@ -300,7 +297,7 @@ _DECLINED = ""
 
 
 def _said(answer: str, settings: AnswerSettings) -> str:
-    """What two answers must share to agree; all that decline do."""
+    """The normal form in which answers agree. All that decline to answer agree."""
     words = same_answer(answer)
     declines = words == same_answer(settings.unknown_text) or refusal_in(answer) is not None
     return _DECLINED if declines else words
@@ -340,7 +337,7 @@ def _block(
     made: Made,
 ) -> str:
     """One question's block of an AC run."""
-    # Halves go up: round() takes them to the even number.
+    # Round halves up; round() would go to the even number.
     value = int(confidence + 0.5)
     answer = answer_of(str(verdict["answer"]))
     if answer != one_line(str(verdict["answer"])):

@@ -1,4 +1,4 @@
-"""From passages to answers of TREC RAG, sentence by sentence."""
+"""Writing TREC RAG answers from passages, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def report_requests(
     sources: Mapping[str, Sequence[PassageSource]],
     settings: AnswerSettings,
 ) -> list[Request]:
-    """The requests of :func:`answer_trec_rag`, one a topic."""
+    """The requests of :func:`answer_trec_rag`, one for each topic."""
     return [
         Request(
             REPORT,
@@ -46,10 +46,10 @@ def answer_trec_rag(
 ) -> tuple[list[RagAnswer], Made]:
     """Answers to ``topics``, sentence by sentence, from ``sources``.
 
-    Sentences over the limit of words are left out from the end; citations of passages that were
-    not shown are left out; both are kept in ``Made``. A sentence without citations stays, and is
-    counted by whoever evaluates. References are the documents in the order of the passages, the
-    prompt is what the model is told to do.
+    Sentences beyond the word limit are dropped from the end, as are citations of passages that were
+    not shown; both are recorded in ``Made``. Sentences without citations stay, and evaluations
+    count them. References are the documents in passage order, the prompt is the model's
+    instruction.
     """
     made = Made(bare=[topic for topic in topics if not sources[topic]])
     requests = report_requests(topics, sources, settings)
@@ -94,8 +94,8 @@ def _sentences(
     most: tuple[int | None, int | None],
     made: Made,
 ) -> list[Sentence]:
-    """The sentences that can be used. ``most`` are the citations of a sentence and the documents
-    cited in all that are allowed."""
+    """The usable sentences. ``most`` is the limit of citations per sentence and of documents cited
+    in total."""
     most_citations, most_references = most
     cited: set[str] = set()
     written: list[Sentence] = []

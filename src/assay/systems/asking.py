@@ -1,4 +1,4 @@
-"""Requests of the baseline system, through the same engine and ledger as judging."""
+"""Requests of the baseline system to models, through the same engine and ledger as judging."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from assay.model.labels import Label, Status
 
 @dataclass
 class Spending:
-    """What all the models of a command were asked and cost together; ``budget`` in US dollars,
-    None for no limit."""
+    """Requests and cost of all models of a command together. ``budget`` is in US dollars, None for
+    no limit."""
 
     budget: float | None = None
     tally: Tally = field(default_factory=Tally)
 
     @property
     def left(self) -> float | None:
-        """What may still be spent, None for anything."""
+        """US dollars that may still be spent, None for no limit."""
         return None if self.budget is None else max(self.budget - self.tally.spent, 0.0)
 
 
 @dataclass
 class Asker:
-    """Puts requests to one labeller; ``spending`` adds up what was asked, ``faults`` why replies
-    could not be used. What the ledger holds is not asked again (failures are with
-    ``retry_failed``), so a run that was stopped goes on and nothing is paid twice."""
+    """Sends requests to one labeller. ``spending`` accumulates requests and cost, ``faults`` counts
+    why replies were unusable. Requests with a label in the ledger are not sent again (failed ones
+    are with ``retry_failed``), so a stopped run can continue and nothing is paid for twice."""
 
     ledger: Ledger
     labeller: Labeller
@@ -43,15 +43,15 @@ class Asker:
     faults: Counter[str] = field(default_factory=Counter)
 
     def ask(self, title: str, requests: Sequence[Request]) -> list[Label | None]:
-        """The label of each request: None where it is missing, a failed one where the model's
-        reply could not be used. Raises SettingsError where the labeller cannot do the task, and
-        KeyboardInterrupt (with what was answered kept) where a person stops it."""
+        """The label of each request: None if missing, a failed one if the reply was unusable.
+        Raises SettingsError if the labeller cannot do the task, and KeyboardInterrupt if a person
+        stops it (answers received so far are kept)."""
         planned = plan(
             self.ledger,
             self.labeller,
             requests,
             retry_failed=self.retry_failed,
-            across_tasks=False,  # what is handed back are labels of these very questions
+            across_tasks=False,  # only labels of these very questions are returned
         )
         left = self.spending.left
         made = judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
@@ -66,7 +66,7 @@ class Asker:
 def known_labels(
     ledger: Ledger, labeller: Labeller, requests: Sequence[Request]
 ) -> list[Label | None]:
-    """What the ledger has that the labeller said of each request; None where that is nothing."""
+    """The labeller's label in the ledger for each request, or None."""
     keys = [request_key(labeller, request) for request in requests]
     units = (request.unit_hash for request in requests)
     found = ledger.by_key(zip(units, keys, strict=True))
@@ -74,7 +74,7 @@ def known_labels(
 
 
 def usable(label: Label | None) -> dict[str, Any] | None:
-    """The verdict of a label that can be used."""
+    """The verdict of a label, or None if it is missing or failed."""
     if label is None or label.status is not Status.OK or label.verdict is None:
         return None
     return dict(label.verdict)

@@ -1,4 +1,4 @@
-"""Files that Assay wrote itself, and that are not as it wrote them."""
+"""Clear errors for damaged files that Assay itself wrote."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SIGNS = (
 
 @contextmanager
 def told_of_damage(path: Path, cure: str) -> Iterator[None]:
-    """Raise SettingsError, with the ``cure``, for whatever goes wrong while ``path`` is read. What
-    the system does not give (rights, open files) is no damage: what may not be read need not be
-    made, and perhaps paid for, again."""
+    """Raise SettingsError, with the ``cure``, for anything that goes wrong while reading ``path``.
+    Missing rights or too many open files are not damage: such a file need not be made, and perhaps
+    paid for, again."""
     try:
         yield
     except BaseException as error:
         if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.ENOTDIR):
             raise
-        # What tantivy's Rust fails by is no Exception, and has no name that can be imported.
+        # A panic in tantivy's Rust is not an Exception, and its class cannot be imported.
         if not isinstance(error, _SIGNS) and type(error).__name__ != "PanicException":
             raise
         said = " ".join(str(error).split())[:200] or type(error).__name__
@@ -41,8 +41,8 @@ def told_of_damage(path: Path, cure: str) -> Iterator[None]:
 
 
 def read_about(path: Path, kinds: dict[str, type], cure: str) -> dict[str, Any]:
-    """The JSON object in ``path``, which has at least these entries, of these kinds. Raises
-    SettingsError."""
+    """The JSON object in ``path``. Raises SettingsError if it lacks an entry of ``kinds``, or one
+    has another type."""
     with told_of_damage(path, cure):
         about = orjson.loads(path.read_bytes())
         if not isinstance(about, dict):

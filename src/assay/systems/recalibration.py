@@ -1,5 +1,4 @@
-"""Recalibration: confidences that lie brought nearer to the truth by what was seen on other
-questions.
+"""Recalibration: correcting confidences by what was observed on other questions.
 
 Three maps from a stated probability p to another, fitted on (p, correct) pairs:
 
@@ -7,8 +6,8 @@ Three maps from a stated probability p to another, fitted on (p, correct) pairs:
 - *Platt*: σ(a · logit(p) + b) of highest likelihood (Platt 1999);
 - *isotonic*: the non-decreasing step function of least squares (Zadrozny and Elkan, KDD 2002).
 
-None of them may see the questions that it is judged by: what it does is estimated by
-cross-validation, each question's confidence mapped by a map fitted without it.
+A map must not be evaluated on the questions it was fitted on: its effect is estimated by
+cross-validation, in which each confidence is mapped by a map fitted without that question.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from assay.model.errors import SettingsError
 from assay.model.extras import import_extra
 
 CLIP = 0.005
-"""Confidences are taken as at least this and at most 1 minus this before logits: half of one
-percent, the width that a whole percentage leaves open."""
+"""Before taking logits, confidences are clipped to [CLIP, 1 − CLIP]: half a percent, the rounding
+error of whole percentages."""
 
 FEW = 10
-"""Fewer right or wrong answers than this are worth a warning."""
+"""The number of right, and of wrong, answers below which there is a warning."""
 
 _TEMPERATURES = (0.01, 100.0)
 _NEAR = (0.001, -0.001)
@@ -39,7 +38,7 @@ _SEED = 20251210
 
 
 class Calibration(StrEnum):
-    """The map's name."""
+    """A method of recalibration."""
 
     TEMPERATURE = "temperature"
     ISOTONIC = "isotonic"
@@ -54,7 +53,7 @@ class Map(Protocol):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What was fitted, as plain JSON."""
+        """The fitted parameters as plain JSON."""
 
 
 def logit(p: Floats) -> Floats:
@@ -100,8 +99,8 @@ class Steps:
 def fit(method: Calibration, p: Floats, correct: Bools) -> Map:
     """The map of ``method`` for probabilities ``p`` of answers that were ``correct`` or not.
 
-    Raises SettingsError where there are no right or no wrong answers to learn from, and
-    PrerequisiteError where scikit-learn is missing.
+    Raises SettingsError if there are no right or no wrong answers to learn from, and
+    PrerequisiteError if scikit-learn is missing.
     """
     _require_both(correct)
     if method is Calibration.TEMPERATURE:
@@ -124,7 +123,7 @@ def _require_both(correct: Bools) -> None:
 
 
 def remarks(fitted: Map, p: Floats, correct: Bools) -> list[str]:
-    """What a person should know of a map before trusting it, in words."""
+    """Warnings to read before trusting a map."""
     found = []
     least = int(min(correct.sum(), (~correct).sum()))
     if least < FEW:
@@ -150,8 +149,8 @@ def remarks(fitted: Map, p: Floats, correct: Bools) -> list[str]:
 
 
 def _temperature(p: Floats, correct: Bools) -> Linear:
-    """Golden-section search over log T: the likelihood is unimodal in 1/T. Where it is flat, as all
-    confidences are one half, T is 1."""
+    """Golden-section search over log T, as the likelihood is unimodal in 1/T. If it is flat because
+    all confidences are one half, T is 1."""
     values = np.where(correct, logit(p), -logit(p))
     if not values.any():
         return Linear(1.0, 0.0, 1.0)
@@ -177,11 +176,10 @@ def _temperature(p: Floats, correct: Bools) -> Linear:
 
 
 def cross_validated(method: Calibration, p: Floats, correct: Bools, *, folds: int = 5) -> Floats:
-    """Each confidence mapped by a map fitted on the other folds; the folds hold right and wrong
-    answers in the same shares, and are always the same for the same data.
+    """Each confidence, mapped by a map fitted on the other folds. Folds are stratified by right and
+    wrong answers, and are the same for the same data.
 
-    Raises SettingsError for fewer than 2 folds, fewer right or wrong answers than folds, and where
-    there are none of one kind.
+    Raises SettingsError for fewer than 2 folds, or fewer right or wrong answers than folds.
     """
     _require_both(correct)
     least = int(min(correct.sum(), (~correct).sum()))
@@ -205,8 +203,8 @@ def cross_validated(method: Calibration, p: Floats, correct: Bools, *, folds: in
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Measures of a run with its own confidences and with mapped ones; ``what`` says on which
-    questions (``cross-validated`` or ``applied``)."""
+    """Measures of a run with its own and with mapped confidences. ``what`` is
+    ``cross-validated`` or ``applied``."""
 
     what: str
     n: int
@@ -218,7 +216,7 @@ MEASURES: Sequence[str] = ("HMR", "R_O", "R_U", "ECE", "Brier", "AUROC")
 
 
 def effect(what: str, p: Floats, mapped: Floats, correct: Bools, *, bins: int = 10) -> Effect:
-    """The measures before and after. Raises ValueError for arrays that do not fit together."""
+    """The measures before and after mapping. Raises ValueError if the arrays' lengths differ."""
     before, after = (confidence_measures(values, correct, bins=bins) for values in (p, mapped))
     return Effect(
         what,

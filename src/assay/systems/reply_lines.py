@@ -1,4 +1,4 @@
-"""What a model's reply says, whole or half written, on one line for people to read."""
+"""A model's reply, complete or half written, as one line for people to read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assay.systems.answer_text import one_line
 from assay.systems.answering import PassageSource
 from assay.tasks.answering import CERTAINTY, FROM_NUGGETS, NUGGETS, REPORT
 
-_LONGEST = 200  # characters of a text that are shown
+_LONGEST = 200  # characters of a text shown at most
 
 
 class Teller:
-    """Tells of replies on ``sources``, the passages that each topic was shown. ``by_document``:
-    cited are documents, not keys of passages."""
+    """Describes replies. ``sources`` holds the passages shown for each topic. With ``by_document``,
+    citations are given as documents instead of passage keys."""
 
     def __init__(
         self, sources: Mapping[str, Sequence[PassageSource]], *, by_document: bool = False
@@ -27,15 +27,15 @@ class Teller:
         self._by_document = by_document
 
     def answered(self, request: Request, outcome: Outcome) -> str | None:
-        """A line on what came of ``request``; None where there is nothing to tell."""
+        """A line about the reply to ``request``, or None if there is nothing to say."""
         if outcome.verdict is None:
             why = outcome.error or "it cannot be used"
             return self._line(request, ["no usable reply"], why)
         return self._told(request, outcome.verdict.model_dump(mode="json"))
 
     def writing(self, request: Request, text: str) -> str | None:
-        """A line on a reply of which ``text`` is written so far; None where that says nothing
-        yet."""
+        """A line about a reply of which only ``text`` is written yet, or None if that is too
+        little."""
         try:
             given = from_json(text[text.index("{") :], allow_partial="trailing-strings")
         except ValueError:

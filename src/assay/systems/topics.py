@@ -1,5 +1,5 @@
-"""Topics of any kind: R2C2 questions (tab-separated), TREC RAG topics of any year, JSON Lines with
-``id`` and ``question``, as the protocol rag has them."""
+"""Reading topics of any kind: R2C2 questions (tab-separated), TREC RAG topics of any year, and JSON
+Lines with ``id`` and ``question`` (the protocol rag)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from assay.formats.trec_rag_topics import read_topics
 
 
 def load_topics(path: Path) -> dict[str, str]:
-    """Topic id → text, in the file's order. A cluster of queries without a narrative is the
-    queries, joined. Raises FormatError with all faults of the file."""
+    """Topic id → text, in the file's order. A cluster without a narrative becomes its queries,
+    joined. Raises FormatError with all faults of the file."""
     if first_object(read_text(path)) is None:
         return {question.id: question.text for question in read_questions(path).require()}
     return {

@@ -1,4 +1,4 @@
-"""Language models that write: in this process, or behind an endpoint."""
+"""Language models that write text, in this process or behind an endpoint."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from assay.tasks.rendering import Messages, Renderer
 
 WRITER_HELP = "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], recorded:FILE.jsonl, "
 WRITER_HELP += "MODULE:ATTRIBUTE"
-"""The SPECs of models that write."""
+"""Help on the SPECs of models that write."""
 
 _CONTEXT = 8192
 
 
 def make_certainty(spec: str, *, folder: Path, options: LabellerOptions | None = None) -> Labeller:
-    """The model of ``spec`` as a judge of its own answers by log-probabilities. Raises
-    SettingsError for one that gives none."""
+    """The model ``spec`` as a judge of its own answers by log-probabilities. Raises SettingsError
+    if it has none."""
     kind, _, rest = spec.strip().partition(":")
     if kind == "openai" and rest:
         return EndpointCertainty(openai_settings(rest, options or LabellerOptions()))
@@ -53,9 +53,9 @@ def make_certainty(spec: str, *, folder: Path, options: LabellerOptions | None =
 def make_writer(
     spec: str, *, folder: Path, options: LabellerOptions | None = None, temperature: float = 0.0
 ) -> Labeller:
-    """The model that ``spec`` names, for tasks that ask for text: a labeller's SPEC, but that
+    """The model ``spec`` for tasks that ask for text. The SPEC is that of a labeller, except that
     ``embedded[:MODEL]`` writes instead of answering yes/no questions. Raises SettingsError for a
-    SPEC of somebody who does not write."""
+    labeller that cannot write."""
     how = options or LabellerOptions(temperature=temperature)
     kind, _, rest = spec.strip().partition(":")
     if kind in ("rules", "human", "ensemble") or (kind == "openai" and not rest):
@@ -66,11 +66,11 @@ def make_writer(
 
 
 class GgufWriter(LocalModelLabeller):
-    """A GGUF model in this process that writes verdicts as JSON, held to the task's schema.
+    """A GGUF model in this process that writes verdicts as JSON, constrained to the task's schema.
 
-    A reply that does not fit the unit is answered with what is wrong and asked again once. With a
-    ``temperature`` above 0 the sample's number is the seed, so that samples differ and can be had
-    again.
+    If a reply does not fit the unit, the model is told why and asked once more. With a
+    ``temperature`` above 0 the sample's number is the seed, so that samples differ and can be
+    reproduced.
     """
 
     def __init__(
@@ -179,11 +179,11 @@ def probability(margin: float) -> float:
 
 
 class EndpointCertainty(OpenAILabeller):
-    """The probability that a chat-completions endpoint gives to *yes* before *no*: one token with
-    its log-probabilities.
+    """The probability that a chat-completions endpoint gives to *yes* as against *no*, from the
+    log-probabilities of one token.
 
-    Passing faults are waited out as in judging. Raises SettingsError where the endpoint gives no
-    log-probabilities (nothing is recorded then), LabellerUnreachable where it stays silent.
+    Temporary faults are retried as in judging. Raises SettingsError if the endpoint returns no
+    log-probabilities (nothing is recorded then), LabellerUnreachable if it does not answer.
     """
 
     varies = False
@@ -250,8 +250,8 @@ class EndpointCertainty(OpenAILabeller):
         return replace(found, detail={**found.detail, "margin": margin, "mass": mass})
 
     def _first_tokens(self, reply: Mapping[str, Any]) -> list[tuple[str, float]]:
-        """The most probable first tokens. Raises EngineFailure where the model was kept from
-        answering, SettingsError where it answered and there are none."""
+        """The most probable first tokens. Raises EngineFailure if the model was prevented from
+        answering, SettingsError if it answered without log-probabilities."""
         choices = reply.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         try:
@@ -275,9 +275,9 @@ class EndpointCertainty(OpenAILabeller):
 
 
 TOP_LOGPROBS = 20
-"""How many log-probabilities of the first token are asked for: the most that endpoints give."""
+"""Log-probabilities to request for the first token: the most that endpoints return."""
 
-_FEWER_LOGPROBS = 5  # what some of them allow at most
+_FEWER_LOGPROBS = 5  # the limit of some endpoints
 
 
 def _parsed(request: Request, text: str) -> tuple[Verdict | None, str | None]:

@@ -1,1 +1,1 @@
-"""From passages to ranked lists: BM25, dense vectors, fusion, reranking."""
+"""Retrieval of ranked passages: BM25, dense vectors, fusion and reranking."""

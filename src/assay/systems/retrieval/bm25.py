@@ -3,12 +3,12 @@
     score(q, d) = Σ_{t ∈ q} idf_t · f_td / (f_td + k1·(1 − b + b·|d|/avgdl))
     idf_t = ln(1 + (N − n_t + ½) / (n_t + ½))
 
-This is BM25 as Lucene has it since version 8 (Robertson et al., TREC-3, with the constant k1 + 1
-left out; Kamphuis et al., ECIR 2020), and bm25s calls it "lucene". tantivy fixes k1 = 1.2 and
-b = 0.75 and keeps lengths in one byte. So its scores only choose candidates, which are scored
-again from their terms and true lengths; how far the two can lie apart is bounded for each length,
-and as long as a passage could still belong to the best k, it is fetched and scored. With k1, b free
-at query time there is one index for all settings.
+This is the BM25 of Lucene since version 8 (Robertson et al., TREC-3, without the constant k1 + 1;
+Kamphuis et al., ECIR 2020), called "lucene" in bm25s. tantivy fixes k1 = 1.2 and b = 0.75 and
+rounds lengths to one byte, so its scores only select candidates, which are rescored from their
+terms and true lengths. The difference of the two scores is bounded for each length, and passages
+are fetched as long as one could still be among the best k. As k1 and b are free at query time, one
+index serves all settings.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BM25Settings:
-    """``k1`` ≥ 0: how soon repeated terms stop counting. ``b`` in [0, 1]: how much the length
-    counts. ``exact`` False takes tantivy's own scores: k1 = 1.2, b = 0.75, rounded lengths."""
+    """``k1`` ≥ 0: term frequency saturation. ``b`` in [0, 1]: length normalisation. Without
+    ``exact``, scores are tantivy's own: k1 = 1.2, b = 0.75, rounded lengths."""
 
     k1: float = 1.2
     b: float = 0.75
@@ -66,7 +66,7 @@ class BM25Settings:
 
 
 def indexed_text(passage: CutPassage, *, title: bool) -> str:
-    """What of a passage is indexed: its text, after the title where wanted and not there yet."""
+    """The indexed text of a passage; with ``title``, after its title unless that is in it."""
     if not title or not passage.title or passage.text.startswith(passage.title):
         return passage.text
     return f"{passage.title}\n{passage.text}"
@@ -97,7 +97,7 @@ class BM25Writer:
         return len(self._lengths)
 
     def add(self, passage: CutPassage) -> None:
-        """Add one passage; its number is how many there were before."""
+        """Add a passage. Passages are numbered from 0."""
         text = indexed_text(passage, title=self._title)
         document = self._document()
         prepared = self._analyzer.prepared(text)
@@ -110,7 +110,7 @@ class BM25Writer:
         self._lengths.append(len(self._analyzer.tokenizer.analyze(prepared)))
 
     def finish(self) -> None:
-        """Commit, wait for the merging of segments, and write the lengths."""
+        """Commit, wait until segments are merged, and write the lengths."""
         with _told_of_the_disk(self._folder):
             self._writer.commit()
             self._writer.wait_merging_threads()
@@ -118,15 +118,15 @@ class BM25Writer:
 
 
 def _unwatched(index: Any) -> Any:
-    """The index without what tantivy does by default: look for new commits twice a second and write
-    a lock file at each, which lands in a folder that others may be moving or taking away."""
+    """Stop tantivy from polling the index for commits: twice a second it would write a lock file
+    into a folder that others may be moving or deleting."""
     index.config_reader(reload_policy="manual")
     return index
 
 
 @contextmanager
 def _told_of_the_disk(folder: Path) -> Iterator[None]:
-    """Raise SettingsError where tantivy cannot write, which it says by a ValueError."""
+    """Raise SettingsError if tantivy cannot write, which it reports as a ValueError."""
     try:
         yield
     except ValueError as error:
@@ -143,7 +143,7 @@ class BM25Index:
     """An index on the disk: searches, and the passages by their numbers."""
 
     def __init__(self, folder: Path, analysis: Analysis, *, title: bool) -> None:
-        """Open the index in ``folder``; raises SettingsError where there is none."""
+        """Open the index in ``folder``. Raises SettingsError if there is none."""
         tantivy = backend()
         self._tantivy = tantivy
         if not (folder / LENGTHS).is_file():
@@ -179,8 +179,7 @@ class BM25Index:
     def search(self, query: str, k: int, settings: BM25Settings) -> list[Hit]:
         """The best ``k`` passages for ``query``, best first; equal scores by number.
 
-        A term that stands in the query more than once counts as often. Passages without any term
-        of the query are not found.
+        A repeated query term counts each time. Passages without any query term are not found.
         """
         with told_of_damage(self._folder, _CURE):
             return self._search(Counter(self._analyzer.query(query)), k, settings)
@@ -200,7 +199,7 @@ class BM25Index:
         return self._exact(asked, idf, k, settings)
 
     def passage(self, number: int) -> CutPassage:
-        """The passage with this number (its place in the document is not kept)."""
+        """The passage with this number (without its position in the document)."""
         with told_of_damage(self._folder, _CURE):
             query = self._tantivy.Query.term_query(self._schema, "n", number)
             hits = self._searcher.search(query, limit=1, count=False).hits
@@ -233,7 +232,7 @@ class BM25Index:
         best: list[float] = []  # the k highest scores so far, a heap
         limit = k + _FIRST
         while True:
-            # With the count nothing is skipped on the way: tantivy's own best are exact.
+            # Counting stops tantivy from skipping documents, so that its own best are exact.
             found = self._searcher.search(asked, limit=limit, count=True).hits
             numbers = self._numbers([address for _, address in found])
             theirs = np.array([score for score, _ in found]) / (_K1 + 1)
@@ -246,7 +245,7 @@ class BM25Index:
                     score = self._score(number, found[place][1], idf, settings)
                     scored[number] = score
                     (heappush if len(best) < k else heappushpop)(best, score)
-            # Of those that were not fetched none scores higher than the last.
+            # No passage that was not fetched scores higher than the last one.
             if len(found) < limit or theirs[-1] * most < best[0]:
                 hits = (Hit(*item) for item in scored.items())
                 return sorted(hits, key=lambda hit: (-hit.score, hit.number))[:k]
@@ -268,9 +267,9 @@ class BM25Index:
         )
 
     def _ratios(self, settings: BM25Settings) -> tuple[NDArray[np.float64], float]:
-        """For each passage, the most by which its exact score can exceed tantivy's (without its
-        constant), and the largest of these: (f + K) / (f + K') of a length is largest at f = 1,
-        where K' is the smaller."""
+        """Upper bounds of the ratio of exact score to tantivy's (without its constant), for each
+        passage, and the largest of them. For a given length (f + K) / (f + K') is largest at f = 1
+        if K' is the smaller."""
         key = (settings.k1, settings.b)
         if key not in self._known_ratios:
             lengths = np.asarray(self.lengths, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Reciprocal rank fusion: several ranked lists become one."""
+"""Reciprocal rank fusion of several ranked lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index on the disk: BM25, and vectors where wanted."""
+"""An index on disk: BM25, and optionally vectors."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _PART = re.compile(r"(?:bm25|dense)(?:-[0-9a-f]{12})?|\.bm25\.part")
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
     """``title``: index a passage's title with its text. ``dense``: an embedder's SPEC, None for
-    BM25 alone. ``ann_above``: passages from which on vectors are put into cells, 0 for
-    never. ``vectors``: how they are kept, None for as those that are there, else in half precision.
+    BM25 alone. ``ann_above``: number of passages from which vectors are put into cells, 0 for
+    never. ``vectors``: their precision, None for that of existing ones, else half precision.
     ``megabytes``: memory for building the BM25 index."""
 
     analysis: Analysis = field(default_factory=Analysis)
@@ -62,12 +62,11 @@ def build_index(
 ) -> int:
     """Build the index of ``corpus`` in ``folder`` and return the number of passages.
 
-    A BM25 index that is there already, of the same passages and settings, is kept: vectors can be
-    added later, and embedding goes on where it was stopped. ``update`` takes up another state of
-    the corpus: BM25 is built again, which is quick, and only passages that are new or changed are
-    embedded; until all is done the index is as it was. ``told`` hears how the work goes on. Raises
-    SettingsError where ``folder`` holds something else, or an index of other passages or settings
-    (unless ``restart``), or another process builds there.
+    An existing BM25 index of the same passages and settings is kept, so vectors can be added later,
+    and interrupted embedding continues. ``update`` indexes a changed corpus: BM25 is rebuilt, which
+    is quick, and only new or changed passages are embedded; the old index stays until all is done.
+    ``told`` gets the progress. Raises SettingsError if ``folder`` holds something else, or (without
+    ``restart``) an index of other passages or settings, or if another process is building there.
     """
     how = settings or IndexSettings()
     embedder = None if how.dense is None else make_embedder(how.dense)
@@ -85,7 +84,7 @@ def build_index(
         }
         path = folder / ABOUT
         if restart and path.is_file():
-            # The ledger stays: what models said of these passages was paid for.
+            # The ledger stays: its labels of these passages were paid for.
             path.unlink()
             _clear(folder)
         known = read_about(path, {}, _CURE) if path.is_file() else None
@@ -134,8 +133,8 @@ def _with_vectors(
     was: Path | None,
     told: ProgressCallback,
 ) -> int:
-    """Add vectors, where there is an embedder, to an index that is ``about`` those passages; those
-    in ``was`` are not made again."""
+    """Add vectors, if there is an embedder, to the index described by ``about``; vectors in ``was``
+    are reused."""
     count = int(about["passages"])
     if embedder is not None:
         known = None if was is None else KnownVectors.of(was, embedder.name)
@@ -152,7 +151,8 @@ def _with_vectors(
 
 
 def _clear(folder: Path, but: Collection[str] = ()) -> None:
-    """Remove what an index is made of but for those folders; vectors first say they are none."""
+    """Remove the folders of an index except ``but``; descriptions of vectors go first, so that
+    half-removed vectors do not count."""
     for place in folder.iterdir():
         if _PART.fullmatch(place.name) and place.name not in but:
             (place / DENSE).unlink(missing_ok=True)
@@ -165,8 +165,8 @@ def _content(
     told: ProgressCallback,
     add: Callable[[CutPassage], None] = lambda _passage: None,
 ) -> tuple[int, str]:
-    """How many passages there are, and all as one hash: an index holds just these or others.
-    ``add`` takes each; ``what`` says what becomes of them, for ``told``."""
+    """The number of passages and one hash over all, by which an index knows its corpus. ``add``
+    receives each passage; ``what`` names the work, for ``told``."""
     digest, count = hashlib.blake2b(digest_size=16), 0
     for passage in with_progress(read_passages(corpus), what, passages_in(corpus), told):
         add(passage)
@@ -203,7 +203,7 @@ _CURE = "Build the index again: assay index build --restart"
 
 
 class Index:
-    """An index that was built. Raises SettingsError where ``folder`` holds none."""
+    """A finished index. Raises SettingsError if ``folder`` holds none."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / ABOUT
@@ -229,7 +229,7 @@ class Index:
 
     @cached_property
     def dense(self) -> DenseIndex:
-        """The vectors; raises SettingsError where there are none."""
+        """The vectors. Raises SettingsError if there are none."""
         found = DenseIndex(self.folder / self.about["dense"])
         if len(found) != len(self):
             raise SettingsError(
@@ -239,13 +239,12 @@ class Index:
 
     @property
     def languages(self) -> list[str]:
-        """The languages of the passages, the commonest first."""
+        """The languages of the passages, most common first."""
         found: dict[str, float] = self.about.get("languages", {})
         return [code for code, share in found.items() if share >= _MAIN]
 
     def warning(self) -> str:
-        """What there is to say of an index whose language is not that of its passages; empty
-        where all is well."""
+        """A warning if the index's language is not that of its passages, else an empty string."""
         own = self.analysis.language
         if own == "none" or not self.languages or not distinct(main := self.languages[0], own):
             return ""
@@ -257,7 +256,7 @@ class Index:
         return ""
 
     def warnings_of(self, topics: Mapping[str, str]) -> list[str]:
-        """What there is to say of topics in another language than the index and its passages."""
+        """Warnings about topics in another language than the index and its passages."""
         own = self.analysis.language
         spoken = (own, *(code for code in self.languages if code not in STEMMERS or own == "none"))
         found = Counter(
