@@ -154,7 +154,7 @@ def test_decompression_bomb(write, monkeypatch):
 def test_what_unpacks_to_far_more_than_it_has_is_refused_with_the_setting(
     tmp_path, write, pack, command, monkeypatch
 ):
-    monkeypatch.setattr("assay.formats.text._ALWAYS", 1 << 20)
+    monkeypatch.setattr("assay.formats.text._ALWAYS_ALLOWED", 1 << 20)
     (tmp_path / "qrels").write_text("q 0 d 1\n")
     bomb = write(pack(b"q Q0 d 1 1 r\n" + b"x" * (3 << 20)), "run.txt")
     command = [str(tmp_path / "qrels") if part == "QRELS" else part for part in command]

@@ -118,13 +118,13 @@ class _BattleReader:
 
     def done(self) -> None:
         cure = "Give files of responses with --responses."
-        self._tell(len(self._unknown), "response", "without a run: each counts as a run", cure)
-        self._tell(self._spam, "vote", "of likely spammers left out")
+        self._warn(len(self._unknown), "response", "without a run: each counts as a run", cure)
+        self._warn(self._spam, "vote", "of likely spammers left out")
         repeated = "of a pair that was already judged in this order"
-        self._tell(self._repeated, "row", repeated, "The first was read.")
-        self._tell(self._other, "row", "of the other way of asking left out")
+        self._warn(self._repeated, "row", repeated, "The first was read.")
+        self._warn(self._other, "row", "of the other way of asking left out")
 
-    def _tell(self, count: int, one: str, rest: str, cure: str = "") -> None:
+    def _warn(self, count: int, one: str, rest: str, cure: str = "") -> None:
         if count:
             self.faults.warning(0, f"{counted(count, one)} {rest}.", cure)
 
@@ -138,13 +138,13 @@ class _BattleReader:
     ) -> bool:
         """Add a battle; False, with a fault, if it is not valid."""
         a, b = ((side or "").strip() for side in sides)
-        said = "" if word is None else str(word).strip().casefold()
-        verdict = _WORDS.get(said)
+        folded = "" if word is None else str(word).strip().casefold()
+        verdict = _WORDS.get(folded)
         if not a or not b:
             at.error("The judgment does not name two runs.", "Name both.")
         elif a == b:
             at.error(f"Run {quoted(a)} battles itself.", "Name two runs.")
-        elif said and verdict is None:
+        elif folded and verdict is None:
             cure = "Write A, B, Tie or Tie (Both Bad); null if judging failed."
             at.error(f"{quoted(str(word))} is not a verdict.", cure)
         else:
@@ -240,10 +240,10 @@ class _BattleReader:
         elif f"{name}_gold" in record:
             yield record[f"{name}_gold"], ""
         elif isinstance(ratings, dict) and question in ratings:
-            yield from self._first(at.line, record, ratings[question], "combined")
+            yield from self._unless_repeated(at.line, record, ratings[question], "combined")
         elif "inference" in record and name in record:
             if record["inference"] == crowd.inference:
-                yield from self._first(at.line, record, record[name], crowd.inference)
+                yield from self._unless_repeated(at.line, record, record[name], crowd.inference)
             else:
                 self._other += 1
         elif "worker" in record and (name in record or _RAW_NAMES.get(name) in record):
@@ -252,7 +252,7 @@ class _BattleReader:
             why = f"The row has no rating of {name}; it has {joined(record, 8)}."
             at.error(why, "Choose another --dimension.")
 
-    def _first(
+    def _unless_repeated(
         self, number: int, record: Mapping[str, Any], word: object, judge: str
     ) -> Iterator[tuple[object, str]]:
         """A model's label, unless it has already judged the pair in this order."""

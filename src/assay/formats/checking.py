@@ -78,7 +78,7 @@ def first_has(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText
     return recognises
 
 
-def in_all(
+def count_of(
     of: str, what: str = "", inside: Callable[[Any], Sized] = lambda one: one
 ) -> Callable[[Collection[Any]], dict[str, int]]:
     """A function that counts the items of a collection (values of a mapping) under the name ``of``
@@ -94,4 +94,4 @@ def in_all(
 
 def pr_counts(run: PassageRun) -> dict[str, int]:
     """The numbers of questions and of passages in a passage run."""
-    return in_all("questions", "passages")(run.passages)
+    return count_of("questions", "passages")(run.passages)

@@ -317,7 +317,7 @@ def graded_lines(
     for query in queries:
         rows = [_record(query.query, passage) for passage in query.passages]
         if rated is not None:
-            every = _written(query, GradingWay(llm, prompt, rated))
+            every = _new_entries(query, GradingWay(llm, prompt, rated))
             for record, made in zip(rows, every, strict=True):
                 record["exam_grades"] = [*(record.get("exam_grades") or ()), *made]
         yield orjson.dumps([query.query, rows], option=orjson.OPT_APPEND_NEWLINE)
@@ -334,8 +334,8 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
         "grades": [],
     }
     own = _passage(passage.id, record)
-    held = {(one.query, one.relevance) for one in own.judgments}
-    placed = {one[:3] for one in own.rankings}
+    known = {(one.query, one.relevance) for one in own.judgments}
+    ranked = {one[:3] for one in own.rankings}
     judgments = [
         {
             "paragraphId": passage.id,
@@ -344,7 +344,7 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
             "titleQuery": one.title or query,
         }
         for one in passage.judgments
-        if (one.query, one.relevance) not in held
+        if (one.query, one.relevance) not in known
     ]
     rankings = [
         {
@@ -355,7 +355,7 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
             "score": one.score,
         }
         for one in passage.rankings
-        if one[:3] not in placed
+        if one[:3] not in ranked
     ]
     if judgments or rankings:
         data = record.get("paragraph_data") or {}
@@ -366,14 +366,14 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
     return record
 
 
-def _written(query: GradedQuery, way: GradingWay) -> Iterator[list[dict[str, Any]]]:
+def _new_entries(query: GradedQuery, way: GradingWay) -> Iterator[list[dict[str, Any]]]:
     """For each passage a list with its grades as a new entry, empty if its record has the same."""
     questions, answers, nuggets = query.grades.questions, query.answers, query.nuggets
     for passage, row in zip(query.passages, query.grades.values.tolist(), strict=True):
         graded = zip(questions, row, strict=True)
         by_question = {question: grade for question, grade in graded if grade != NO_GRADE}
-        held = passage.record.get("exam_grades") or ()
-        same = (_entry_way(e) == way and dict(_grades(e)) == by_question for e in held)
+        entries = passage.record.get("exam_grades") or ()
+        same = (_entry_way(e) == way and dict(_grades(e)) == by_question for e in entries)
         if not by_question or any(same):
             yield []
             continue

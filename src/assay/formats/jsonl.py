@@ -46,7 +46,7 @@ def read_objects(
     that is one JSON list of objects is read too; their line number is then 0.
     """
     if lists and first_character(source) == "[":
-        yield from _listed(source, faults)
+        yield from _objects_of_list(source, faults)
         return
     first = source.first_line
     if (
@@ -74,7 +74,7 @@ def read_values(
         try:
             value, had_nan = read_json(line)
         except orjson.JSONDecodeError as error:
-            several = _back_to_back(line)
+            several = _concatenated_objects(line)
             if several:
                 faults.warning(
                     number,
@@ -90,10 +90,10 @@ def read_values(
         if had_nan:
             mended.append(number)
         yield number, value
-    _tell_of_nan(mended, faults)
+    _warn_of_nan(mended, faults)
 
 
-def _back_to_back(line: str) -> list[Any]:
+def _concatenated_objects(line: str) -> list[Any]:
     """The objects of a line that holds objects only, one after the other; else an empty list."""
     found: list[Any] = []
     decoder, at = json.JSONDecoder(), 0
@@ -109,7 +109,7 @@ def _back_to_back(line: str) -> list[Any]:
     return found if at == len(line) else []
 
 
-def _tell_of_nan(lines: list[int], faults: FaultList) -> None:
+def _warn_of_nan(lines: list[int], faults: FaultList) -> None:
     if lines:
         which = f"line{'s' if len(lines) > 1 else ''} {joined(map(str, lines), 10)}"
         faults.warning(
@@ -119,7 +119,7 @@ def _tell_of_nan(lines: list[int], faults: FaultList) -> None:
         )
 
 
-def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects_of_list(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         found, had_nan = read_json("\n".join(source.lines))
     except orjson.JSONDecodeError as error:
@@ -128,7 +128,7 @@ def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[s
         return
     if had_nan:
         lines = [number for number, line in source.numbered() if "NaN" in line]
-        _tell_of_nan(lines, faults)
+        _warn_of_nan(lines, faults)
     for place, one in enumerate(found, 1):
         if isinstance(one, dict):
             yield 0, one
@@ -173,13 +173,13 @@ def one_text(record: Mapping[str, Any], *names: str) -> str | None:
 def first_object(source: SourceText) -> dict[str, Any] | None:
     """The first object of JSON Lines, or of a file that is one JSON list; None if that is no
     object."""
-    listed_ones = first_character(source) == "["
+    is_list = first_character(source) == "["
     text = source.first_line
     try:
-        found, _ = read_json("\n".join(source.lines) if listed_ones else text)
+        found, _ = read_json("\n".join(source.lines) if is_list else text)
     except orjson.JSONDecodeError:
         return None
-    if listed_ones and isinstance(found, list):
+    if is_list and isinstance(found, list):
         found = next(iter(found), None)
     return found if isinstance(found, dict) else None
 

@@ -45,7 +45,7 @@ _SCALES = (
 PAIR_LABELS = ("no", "partly", "yes")
 """The labels that ``assay label`` gives to pairs."""
 
-_OF_NO_RUN = re.compile(
+_WITHOUT_RUN = re.compile(
     r"(exam\.\w+|\w+\.(nuggets|importance|mapping|preference)) .*"
     r"|\w+\.relevance\w* (?!.* (passage|claim) \d+$).*"
 )
@@ -202,9 +202,9 @@ def _importances(source: SourceText) -> Parsed[LabelTable]:
             if unit in seen and assigned:
                 continue
             seen.add(unit)
-            source_said = {"source": nugget.sources[0]} if len(nugget.sources) == 1 else {}
+            source_key = {"source": nugget.sources[0]} if len(nugget.sources) == 1 else {}
             found.add(
-                unit, _IMPORTANCE[nugget.importance], LabelNote(rationale=rationale_of(source_said))
+                unit, _IMPORTANCE[nugget.importance], LabelNote(rationale=rationale_of(source_key))
             )
     return Parsed(found, faults)
 
@@ -248,7 +248,7 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
     # Newest first, but failed ones after those with a verdict.
     of_ledger.sort(key=lambda one: one.get("verdict") is not None)
     records = [*reversed(of_ledger), *(record for _, record in wanted if not record.get("places"))]
-    words = [one for record in records for one in _words(record)]
+    words = [one for record in records for one in _choices(record)]
     if not words:
         why = "No label says where it is used, as in very large exports."
         faults.error(0, why, "Use out/labels.jsonl, which 'assay score' writes.")
@@ -262,7 +262,7 @@ def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
     return Parsed(replace(found, runs=runs), faults.done())
 
 
-def _words(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelNote]]:
+def _choices(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelNote]]:
     """The choice in an exported label, or each one of a list of choices, for every place of use."""
     verdict, about = record.get("verdict"), record.get("unit")
     unit = about if isinstance(about, dict) else {}
@@ -289,7 +289,7 @@ def _places(record: Mapping[str, Any]) -> Iterator[Unit]:
             yield topic, run, where
     for place in record.get("used_at") or ():
         run, text = "", str(place)
-        if not _OF_NO_RUN.fullmatch(f"{record.get('task')} {text}"):
+        if not _WITHOUT_RUN.fullmatch(f"{record.get('task')} {text}"):
             run, _, text = text.partition(" ")
         topic, _, where = text.partition(" ")
         yield topic, run, where

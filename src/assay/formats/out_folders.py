@@ -65,7 +65,7 @@ def read_outcome(path: Path) -> Outcome:
         raise _unreadable(files["manifest.json"], str(error)) from error
     if not isinstance(manifest, dict):
         raise _unreadable(files["manifest.json"], "it is not a JSON object")
-    _check_written(place, manifest)
+    _check_digests(place, manifest)
     scores = {
         (row["run"], row["measure"]): Cell(row["value"], row["floor"], row["ceiling"])
         for row in _rows(files["scores.csv"], ("run", "measure"), ("value", "floor", "ceiling"))
@@ -81,7 +81,7 @@ def read_outcome(path: Path) -> Outcome:
     return Outcome(place, manifest, scores, values)
 
 
-def _check_written(place: Path, manifest: Mapping[str, Any]) -> None:
+def _check_digests(place: Path, manifest: Mapping[str, Any]) -> None:
     """Raise FormatError if a file does not match the manifest, which is written last: its scores
     could be those of another evaluation."""
     outputs = _object(manifest.get("outputs"))
@@ -91,13 +91,13 @@ def _check_written(place: Path, manifest: Mapping[str, Any]) -> None:
               "Write all files again: assay score FOLDER.")
         for name in _READ
         if name in outputs and (place / name).is_file()
-        and not _is_written(place / name, outputs[name])
+        and not _has_digest(place / name, outputs[name])
     ]  # fmt: skip
     if changed:
         raise FormatError(changed)
 
 
-def _is_written(file: Path, digest: object) -> bool:
+def _has_digest(file: Path, digest: object) -> bool:
     """Whether a file has the digest, perhaps before git changed its line endings."""
     if file_sha256(file) == digest:
         return True
@@ -163,7 +163,7 @@ def read_labels_at(
         every[task, unit] = RecordedVerdict(task, unit, verdict, str(who.get("name")))
         used_at = record.get("used_at")
         for place in used_at if isinstance(used_at, list) else ():
-            for key in _begins(for_terminal(str(place)), keys):  # as in per_topic.csv
+            for key in _keys_of_place(for_terminal(str(place)), keys):  # as in per_topic.csv
                 one = at[key]
                 # Sums do not depend on the order of the labels.
                 one.units += _number([task, unit])
@@ -195,7 +195,7 @@ def _records(file: Path) -> Iterator[dict[str, Any]]:
                 yield record
 
 
-def _begins(place: str, keys: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _keys_of_place(place: str, keys: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Those of ``keys`` (run and topic) that a place begins with."""
     at = len(place)
     while at > 0:

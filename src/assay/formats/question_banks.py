@@ -85,12 +85,12 @@ def _question(key: str, item: Any, at: Spot) -> GoldQuestion | None:
     if not isinstance(item, dict) or not text.strip():
         at.error("A question has no text.", 'Write {"question": …}.')
         return None
-    said = str(item.get("aggregator_type") or "").strip()
-    kind = _DEFAULT.get(said.casefold()) or next(
-        (one for one in Aggregator if one.value == said.upper()), None
+    aggregator = str(item.get("aggregator_type") or "").strip()
+    kind = _DEFAULT.get(aggregator.casefold()) or next(
+        (one for one in Aggregator if one.value == aggregator.upper()), None
     )
     if kind is None:
-        why = f"{quoted(text)}: {quoted(said)} is not an aggregator."
+        why = f"{quoted(text)}: {quoted(aggregator)} is not an aggregator."
         at.error(why, f"Write {joined(Aggregator)}.")
         return None
     answers = []

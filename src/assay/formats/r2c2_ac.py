@@ -89,12 +89,12 @@ def _with_mark(line: bytes, mark: Mark | None) -> bytes:
 def without_closing_tag(text: str, question: str) -> str:
     """``text`` without closing tags of ``question`` at its end, as these would end the block."""
     text = clean(text)
-    while (found := _closes(text, normal_id(question))) is not None:
+    while (found := _closing_tag(text, normal_id(question))) is not None:
         text = clean(text[: found.start()])
     return text
 
 
-def _closes(text: str, question: str) -> re.Match[str] | None:
+def _closing_tag(text: str, question: str) -> re.Match[str] | None:
     """The closing tag of ``question`` that ``text`` ends with."""
     found = _CLOSING_TAG.search(text)
     return found if found and normal_id(_inner(found.group(1))[1]) == question else None
@@ -245,7 +245,7 @@ class _AnswerReader:
         self.outside = number
 
     def _inside(self, number: int, line: str, text: str, block: _Block) -> None:
-        ending = _closes(text, block.question)
+        ending = _closing_tag(text, block.question)
         if ending is None:
             block.lines.append((number, line))
             return
@@ -265,10 +265,10 @@ class _AnswerReader:
             cure = "Write AnswerString;ConfidenceScore, or leave the block out."
             self.faults.error(block.opened, "The block is empty.", cure, one)
             return
-        said, records = self._split(block)
+        answer_line, records = self._split(block)
         answer = None
-        if said is not None:
-            number, line = said
+        if answer_line is not None:
+            number, line = answer_line
             answer = read_answer(line, self.faults.at(number, one))
         plain = self.nuggets.plain(one, records)
         found = () if plain is not None else self.nuggets.block(one, records)

@@ -123,8 +123,8 @@ def _question(given: Sequence[str], at: Spot) -> Question:
             f"The line has more than {_MOST_COLUMNS} fields.",
             "Fields are id, text, category and gold answers; is there a tab in the text?",
         )
-    _, said, category, answers = [*given, "", ""][:_MOST_COLUMNS]
-    text = said.strip()
+    _, raw_text, category, answers = [*given, "", ""][:_MOST_COLUMNS]
+    text = raw_text.strip()
     if not text:
         at.error("The question's text is empty.", "Write the question.")
     check_break(text, "question", at)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 
-from assay.formats.checking import Against, Checked, Format, counted_by, in_all, pr_counts
+from assay.formats.checking import Against, Checked, Format, count_of, counted_by, pr_counts
 from assay.formats.parsed import FaultList
 from assay.formats.passages import read_queries
 from assay.formats.r2c2_ac import read_ac_run
@@ -36,7 +36,7 @@ def _check_ac(source: SourceText, against: Against, *, marked: bool) -> Checked:
     if parsed.value is None:
         return Checked(parsed.faults)
     run, faults = parsed.value.run, FaultList(source.file)
-    counts = in_all("answers", "nuggets", lambda one: one.nuggets)(run.answers)
+    counts = count_of("answers", "nuggets", lambda one: one.nuggets)(run.answers)
     if run.marked:
         nuggets = (nugget for answer in run.answers.values() for nugget in answer.nuggets)
         counts["marked"] = sum(nugget.mark is not None for nugget in nuggets)
@@ -49,7 +49,7 @@ def _check_ac(source: SourceText, against: Against, *, marked: bool) -> Checked:
     return Checked(faults.done() + parsed.faults, counts, run.name)
 
 
-def _most(pattern: str) -> Callable[[SourceText], bool]:
+def _mostly(pattern: str) -> Callable[[SourceText], bool]:
     """A recogniser of files in which more than half of the first lines match ``pattern``."""
     compiled = re.compile(pattern)
 
@@ -61,14 +61,14 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
     return recognises
 
 
-_has_judgments = _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$")
+_has_judgments = _mostly(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$")
 
 
-def _looks_judged(source: SourceText) -> bool:
+def _looks_like_qrels(source: SourceText) -> bool:
     return heads_beir(source.first_line) or _has_judgments(source)
 
 
-def _looks_asked(source: SourceText) -> bool:
+def _looks_like_queries(source: SourceText) -> bool:
     """Whether a file holds queries, whose ids, unlike R2C2's, are not numbers."""
     rows = [line.split("\t") for _, line in source.numbered() if line.strip()]
     return bool(rows) and all(
@@ -96,22 +96,22 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "r2c2-questions",
         "R2C2 question file: id, text, category, gold answers, separated by tabs",
-        counted_by(read_questions, in_all("questions")),
-        _most(r"[^\t;<>{]+(?:\t\s*[^\s\t][^\t]*(?:\t[^\t]*){0,2}$|;\s*\S)"),
+        counted_by(read_questions, count_of("questions")),
+        _mostly(r"[^\t;<>{]+(?:\t\s*[^\s\t][^\t]*(?:\t[^\t]*){0,2}$|;\s*\S)"),
         of_track="trec-rag-topics",
     ),
     Format(
         "queries",
         "Queries of any test collection: id<TAB>text, or with a subtopic's id and text",
         counted_by(read_queries, lambda found: {"queries": len({one.id for one in found})}),
-        _looks_asked,
+        _looks_like_queries,
         of_track="trec-rag-topics",
     ),
     Format(
         "r2c2-pr",
         "R2C2 passage run: QuestionID;PassageRank;DocID;PassageText",
         _check_pr,
-        _most(r"[^;<>]+;\s*-?\d+\s*;[^;]*;"),
+        _mostly(r"[^;<>]+;\s*-?\d+\s*;[^;]*;"),
     ),
     Format(
         "r2c2-ac",
@@ -130,17 +130,17 @@ FORMATS: tuple[Format, ...] = (
         "TREC run: topic Q0 docid rank score run",
         counted_by(
             read_trec_run,
-            lambda run: in_all("topics", "documents")(run.scores),
+            lambda run: count_of("topics", "documents")(run.scores),
             lambda run: run.name or None,
         ),
-        _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
+        _mostly(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
         of_track="trec-rag",
     ),
     Format(
         "qrels",
         "Relevance judgments: topic 0 docid grade, or as BEIR has them",
-        counted_by(read_qrels, lambda qrels: in_all("topics", "judgments")(qrels.grades)),
-        _looks_judged,
+        counted_by(read_qrels, lambda qrels: count_of("topics", "judgments")(qrels.grades)),
+        _looks_like_qrels,
     ),
 )
 """The formats of R2C2, and TREC runs and qrels."""

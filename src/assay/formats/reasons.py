@@ -19,10 +19,10 @@ def rationale_of(record: Mapping[str, Any]) -> Rationale:
     """The reason for a record's label, and whether the label is a post-edit."""
     reason = one_text(record, *_REASONS) or ""
     for name in EDITED_KEYS:
-        said = record.get(name)
-        if isinstance(said, str):
-            if _EDITED.fullmatch(said.strip()):
+        value = record.get(name)
+        if isinstance(value, str):
+            if _EDITED.fullmatch(value.strip()):
                 return Rationale(reason, True)
-            if _FRESH.fullmatch(said.strip()):
+            if _FRESH.fullmatch(value.strip()):
                 return Rationale(reason, False)
     return Rationale(reason) if reason else NO_RATIONALE

@@ -113,7 +113,7 @@ class _RecordRow:
         name, question = self.id(), self.text("question")
         passages, places = self._passages()
         error = self.text("error", required=False)
-        answer, said = self._answer(places, error)
+        answer, cited = self._answer(places, error)
         run = stem
         if "run" in self._row:
             run = self.name("run") or ""
@@ -124,10 +124,10 @@ class _RecordRow:
         session = self.name("session") if self._row.get("session") is not None else None
         query = self.text("retrieval_query", required=False)
         given = self._strings("reference_passages")
-        if name is None or question is None or passages is None or said is None or not run:
+        if name is None or question is None or passages is None or cited is None or not run:
             return None
         return Record(
-            run, name, question, answer, said, passages, references, answerable, ranked, cut,
+            run, name, question, answer, cited, passages, references, answerable, ranked, cut,
             history, query, given, error, session, metadata, file, self._line,
         )  # fmt: skip
 

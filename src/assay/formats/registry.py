@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.formats import r2c2_validate, trec_rag_validate
-from assay.formats.checking import Format, counted_by, first_has, in_all
+from assay.formats.checking import Format, count_of, counted_by, first_has
 from assay.formats.exam_bank_reading import LISTS, query_of, read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.jsonl import first_object
@@ -58,7 +58,7 @@ _EXAM = (
         "table, or TQA's JSON",
         counted_by(
             read_bank,
-            lambda bank: in_all("queries", "questions", lambda one: one.questions)(bank.queries),
+            lambda bank: count_of("queries", "questions", lambda one: one.questions)(bank.queries),
         ),
         lambda source: source.first_line.startswith("{") and _is_bank(first_object(source) or {}),
     ),
@@ -79,7 +79,7 @@ _SGSS = (
     Format(
         "preferences",
         "SGSS preferences: query_id,left,right,labeller,preference[,split]",
-        counted_by(read_preferences, in_all("preferences")),
+        counted_by(read_preferences, count_of("preferences")),
         lambda source: _PREFERENCES.match(source.first_line) is not None,
     ),
 )
@@ -87,7 +87,7 @@ _RAG = (
     Format(
         "rag-questions",
         "Questions of a RAG application: JSON Lines {id, question, references, answerable}",
-        counted_by(read_asked, in_all("questions")),
+        counted_by(read_asked, count_of("questions")),
         first_has(lambda first: {"id", "question"} <= first.keys() <= {*ASKED_KEYS}),
     ),
     Format(

@@ -83,15 +83,15 @@ def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:
     axis = one_text(item, "axis", "type", "category", "criterion_type") or ""
     tier = one_text(item, "tier") or ""
     criterion = Criterion(text, float(weight), axis, tier, one_text(item, "source_nugget"))
-    said = item.get("verdict")
-    word = "" if said is None else re.sub(r"[\s_-]+", "_", str(said).strip().casefold())
+    raw = item.get("verdict")
+    word = "" if raw is None else re.sub(r"[\s_-]+", "_", str(raw).strip().casefold())
     if not word or word in _FAILED or item.get("success") is False:
         return GradedCriterion(criterion, None)
     try:
         return GradedCriterion(criterion, Met(word))
     except ValueError:
         at.error(
-            f"Criterion {place}: {quoted(str(said))} is not a verdict.",
+            f"Criterion {place}: {quoted(str(raw))} is not a verdict.",
             f"Write {joined(Met)} or failed.",
         )
         return None

@@ -36,7 +36,7 @@ ALL = "all"
 _PER_TOPIC = "per_topic.csv"
 _RANGES = "per_topic_ranges.csv"
 _KEY = ("run", "topic", "measure")
-_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
 _TRUTHS = {"true": "1", "false": "0"}
 _NUMBER_LIKE = re.compile(
     r"[-+]?(?:inf(?:inity)?|[.,]*+\d[\d.,]*+(?:e[-+]?\d+)?)\s*%?", re.IGNORECASE
@@ -83,7 +83,7 @@ def read_score_cells(
         if more is not None:
             faults = FaultList(faults.file, (*faults.done(), *more.done()))
     elif cells.places(MEASURE) and cells.places(ENDS) and not cells.places(VALUE):
-        cells = _beside(cells, ("value",), lambda _: ("",))
+        cells = _widen(cells, ("value",), lambda _: ("",))
         faults.warning(
             0,
             "The table holds only ranges: topics whose value is certain are not in it.",
@@ -107,10 +107,10 @@ def _with_ends(cells: Cells, ranges: Cells | None) -> Cells:
     bounds = {}
     if ranges is not None and ranges.names == (*_KEY, *ENDS):
         bounds = {row[:3]: row[3:] for _, row in ranges.rows}
-    return _beside(cells, ENDS, lambda row: ("", "") if row[3] else bounds.get(row[:3], ("", "")))
+    return _widen(cells, ENDS, lambda row: ("", "") if row[3] else bounds.get(row[:3], ("", "")))
 
 
-def _beside(
+def _widen(
     cells: Cells, names: tuple[str, ...], more: Callable[[tuple[str, ...]], tuple[str, ...]]
 ) -> Cells:
     """The table with further columns ``names``, whose cells ``more`` makes from a row."""
@@ -127,14 +127,14 @@ def split_end(score: str) -> tuple[str, str | None]:
 def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
     """The cells of a leaderboard without a header; None if the first line is not of one."""
     if first_character(source) == "{":
-        return _objects(source, faults)
+        return _json_leaderboard(source, faults)
     rows = [(number, line.split()) for number, line in source.numbered() if line.strip()]
-    if not rows or "," in source.lines[rows[0][0] - 1] or not _is_line(rows[0][1]):
+    if not rows or "," in source.lines[rows[0][0] - 1] or not _is_leaderboard_line(rows[0][1]):
         return None
     width = len(rows[0][1])
     good = []
     for number, row in rows:
-        if len(row) == width and _is_line(row):
+        if len(row) == width and _is_leaderboard_line(row):
             good.append((number, row))
         else:
             faults.error(
@@ -142,7 +142,7 @@ def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
                 f"The line has {len(row)} fields, or no number where the value should be.",
                 "Write every line as the first one.",
             )
-    order = _order([row for _, row in good], width)
+    order = _column_names([row for _, row in good], width)
     faults.warning(
         rows[0][0],
         f"There is no header: the columns are read as {joined(order)}.",
@@ -164,7 +164,7 @@ def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
     )
 
 
-def _order(rows: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
+def _column_names(rows: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
     """The names of the columns; with four fields, the position of ``all`` decides."""
     if width != len(_ORDERS[0]):
         return _SHAPES[width]
@@ -173,7 +173,7 @@ def _order(rows: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
     return next((one for one in _ORDERS if with_all and one[with_all[0]] == "topic"), _ORDERS[0])
 
 
-def _objects(source: SourceText, faults: FaultList) -> Cells | None:
+def _json_leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
     """The cells of JSON Lines with run, topic, measure and value."""
     rows = []
     for number, record in read_objects(source, faults):
@@ -183,8 +183,8 @@ def _objects(source: SourceText, faults: FaultList) -> Cells | None:
             cure = "Give run_id, topic_id, measure and value."
             faults.error(number, "The record is not a line of a leaderboard.", cure)
         else:
-            said = "" if value is None else _truth(str(value))
-            rows.append((number, (*(text or "" for text in texts), said)))
+            cell = "" if value is None else _truth(str(value))
+            rows.append((number, (*(text or "" for text in texts), cell)))
     return Cells(1, _ORDERS[0], tuple(rows)) if rows else None
 
 
@@ -192,7 +192,7 @@ def _truth(cell: str) -> str:
     return _TRUTHS.get(cell.casefold(), cell)
 
 
-def _is_line(fields: Sequence[str]) -> bool:
+def _is_leaderboard_line(fields: Sequence[str]) -> bool:
     """Whether a line can be of a leaderboard: of the right width, with a value in its place."""
     width = len(fields)
     if width == _TREC_EVAL and fields[0] == "runid":
@@ -222,7 +222,7 @@ def _without_index(cells: Cells) -> Cells:
 
 def is_missing(cell: str) -> bool:
     """Whether a cell stands for a missing score: empty, ``NA``, ``-``, …"""
-    return cell.casefold() in _NOTHING
+    return cell.casefold() in _MISSING
 
 
 def is_mean(topic: str) -> bool:

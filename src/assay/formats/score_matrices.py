@@ -105,7 +105,7 @@ def _read(
             "topic: run,topic,score.",
         )
         return None
-    wide = _wide(cells, faults)
+    wide = _scores_by_column(cells, faults)
     return None if wide is None else ScoreMatrix.of(name, wide, faults, wide=True)
 
 
@@ -118,7 +118,7 @@ def no_topics(cells: Cells, faults: FaultList) -> None:
     )
 
 
-def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
+def _scores_by_column(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
     """The scores of a matrix by run, then topic; None if its columns are unclear."""
     header = cells.header
     means = [number for number, row in cells.rows if is_mean(row[0])]
@@ -131,7 +131,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
         )
     if all(finite_number(name) is not None for name in header):
         rows.insert(0, (cells.line, header))
-        named = bool(means) or _counted([row[0] for _, row in rows])
+        named = bool(means) or _is_numbering([row[0] for _, row in rows])
         header = tuple(f"run {place + 1 - named}" for place in range(len(header)))
         faults.warning(
             cells.line,
@@ -139,7 +139,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
             "Begin with a header: topic, then the runs' names.",
         )
     else:
-        named = bool(means) or cells.names[0] in _FIRST_OF_MATRIX or _ids(cells)
+        named = bool(means) or cells.names[0] in _FIRST_OF_MATRIX or _first_holds_ids(cells)
     if not named:
         faults.warning(
             cells.line,
@@ -183,17 +183,17 @@ def _column_of_runs(cells: Cells) -> int | None:
     A column ``run_bm25``, for example, may be a run and hold its scores.
     """
     first = cells.names[0]
-    if _OF_RUNS.fullmatch(first) or (first.startswith(_RUN_LIKE) and _ids(cells)):
+    if _OF_RUNS.fullmatch(first) or (first.startswith(_RUN_LIKE) and _first_holds_ids(cells)):
         return 0
     return next(iter(cells.places(RUN)), None)
 
 
-def _counted(column: Sequence[str]) -> bool:
+def _is_numbering(column: Sequence[str]) -> bool:
     """Whether a column holds 1, 2, 3, …: topic numbers, not scores."""
     return len(column) > 1 and list(column) == [str(place + 1) for place in range(len(column))]
 
 
-def _ids(cells: Cells) -> bool:
+def _first_holds_ids(cells: Cells) -> bool:
     """Whether the first column holds names or distinct integers, and the others scores.
 
     A fraction among names is not a topic: more likely the column is a run, and the names mistakes.

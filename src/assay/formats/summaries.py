@@ -175,9 +175,9 @@ def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference,
     found: dict[tuple[str, str, str, str], Preference] = {}
     for number, row in rows:
         query, left, right, who = (row[name] for name in _PREFERENCES[:4])
-        said = row["preference"].upper()
+        preferred = row["preference"].upper()
         split = row.get("split", "").casefold()
-        if said not in ("LEFT", "RIGHT"):
+        if preferred not in ("LEFT", "RIGHT"):
             faults.error(
                 number, f"{quoted(row['preference'])} is not a preference.", "Write LEFT or RIGHT.",
                 query,
@@ -196,7 +196,7 @@ def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference,
             faults.error(number, f"{quoted(who)} has already judged this pair.", "Keep one.", query)
             continue
         test = None if not split else split == "test"
-        found[pair] = Preference(query, left, right, who, said == "LEFT", test)  # type: ignore[index]
+        found[pair] = Preference(query, left, right, who, preferred == "LEFT", test)  # type: ignore[index]
     return tuple(found.values())
 
 

@@ -32,16 +32,16 @@ MAX_BYTES = 4 << 30
 MAX_UNPACKED = "ASSAY_MAX_UNPACKED"
 """Environment variable that sets how many bytes a compressed file may unpack to."""
 
-_ALWAYS = 64 << 20  # bytes any compressed file may unpack to; beyond, the ratio is limited
-_MOST_TIMES = 200
+_ALWAYS_ALLOWED = 64 << 20  # bytes any compressed file may unpack to; beyond, the ratio is limited
+_MAX_RATIO = 200
 
 _PIECE = 1 << 20
-_SHARE = 1 << 15  # bytes of a plain file that are split into lines at a time
+_CHUNK = 1 << 15  # bytes of a plain file that are split into lines at a time
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b\x08"
 # The magic of a block, or of the end if there is none, is needed too: a text may begin with BZh1.
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
-_FOREIGN = (
+_NOT_TEXT = (
     (b"PK\x03\x04", "a ZIP archive (or an office document)", "Unpack it, or save it as text."),
     (b"\xfd7zXZ\x00", "compressed with xz", "Unpack it with xz -d."),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it with zstd -d."),
@@ -53,7 +53,7 @@ _FOREIGN = (
     (b"\xff\xfe", "in UTF-16", "Save it as UTF-8, e.g. with iconv -f UTF-16 -t UTF-8."),
     (b"\xfe\xff", "in UTF-16", "Save it as UTF-8, e.g. with iconv -f UTF-16 -t UTF-8."),
 )
-_AS_UTF8 = "Save it as UTF-8 (a spreadsheet: as “CSV UTF-8”; iconv -f OLD-ENCODING -t UTF-8)."
+_UTF8_CURE = "Save it as UTF-8 (a spreadsheet: as “CSV UTF-8”; iconv -f OLD-ENCODING -t UTF-8)."
 _OLD_ENCODINGS = (
     "Windows and Excel write CP932 in Japanese, GB18030 in Chinese, CP949 in Korean, CP1252 in "
     "Western languages."
@@ -115,7 +115,7 @@ class SourceText:
     def _plain_lines(self) -> Iterator[str]:
         start, size = 0, len(self.data)
         while start < size:
-            end = self.data.find(b"\n", start + _SHARE)
+            end = self.data.find(b"\n", start + _CHUNK)
             end = size - (not self.last_newline_missing) if end < 0 else end
             yield from self.data[start:end].decode("ascii").split("\n")
             start = end + 1
@@ -133,7 +133,7 @@ def read_text(path: str | PathLike[str]) -> SourceText:
     """
     where = Path(path)
     data, faults = _read_bytes(where)
-    for magic, what, cure in _FOREIGN:
+    for magic, what, cure in _NOT_TEXT:
         if data.startswith(magic):
             raise _unreadable(where, f"The file is {what}, not UTF-8 text.", cure)
     bom = data.startswith(_BOM)
@@ -166,13 +166,13 @@ def text_of(given: Given) -> SourceText:
 def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
     """How many bytes a file of ``packed`` bytes may unpack to, never more than ``largest``. Raises
     :class:`SettingsError` if ``ASSAY_MAX_UNPACKED`` is not a number of bytes."""
-    said = os.environ.get(MAX_UNPACKED)
-    if said is None:
-        most = max(_ALWAYS, _MOST_TIMES * packed)
+    limit = os.environ.get(MAX_UNPACKED)
+    if limit is None:
+        most = max(_ALWAYS_ALLOWED, _MAX_RATIO * packed)
         return most if largest is None else min(largest, most)
-    if not re.fullmatch(r"[0-9]{1,18}", said):
-        raise SettingsError(f"{MAX_UNPACKED} is {quoted(said)}; write a number of bytes.")
-    return int(said)
+    if not re.fullmatch(r"[0-9]{1,18}", limit):
+        raise SettingsError(f"{MAX_UNPACKED} is {quoted(limit)}; write a number of bytes.")
+    return int(limit)
 
 
 def reads_file(
@@ -252,10 +252,10 @@ def _read_bytes(path: Path) -> tuple[bytes, FaultList]:
 def _up_to(stream: BinaryIO | gzip.GzipFile | bz2.BZ2File, most: int) -> bytes:
     """Up to ``most`` bytes of a stream. They are read in pieces: ``read`` allocates as much as it
     is asked for, which may be more memory than the process has."""
-    held = io.BytesIO()
-    while piece := stream.read(min(_PIECE, most - held.tell())):
-        held.write(piece)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    while piece := stream.read(min(_PIECE, most - buffer.tell())):
+        buffer.write(piece)
+    return buffer.getvalue()
 
 
 def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
@@ -273,7 +273,7 @@ def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
         # If most of what is not ASCII is bad UTF-8, other faults of these lines are noise.
         if len(broken) > 1 and 2 * len(broken) > sum(not one.isascii() for one in raw):
             why = "The file is in another encoding than UTF-8."
-            cure = f"{_AS_UTF8} {_OLD_ENCODINGS}"
+            cure = f"{_UTF8_CURE} {_OLD_ENCODINGS}"
             raise FormatError([Fault(faults.file, broken[0], None, why, cure)]) from None
     else:
         clean = text.replace("\r\n", "\n") if separator == "\n" and "\r" in text else text
@@ -300,7 +300,7 @@ def _decode_line(raw: bytes, number: int, faults: FaultList) -> str:
         faults.error(
             number,
             f"Not UTF-8: byte 0x{raw[error.start]:02X} at byte {error.start + 1} of the line.",
-            _AS_UTF8,
+            _UTF8_CURE,
         )
         return raw.decode("utf-8", errors="replace")
 

@@ -117,11 +117,11 @@ def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
         last_rank, last_score = rank, score
         listed_there[doc], ranked[doc] = score, rank
     found = TrecRun(printable(next(iter(names), "")), scores, ranks)
-    _tell_of_run(found, names, second, unordered, faults)
+    _report_run(found, names, second, unordered, faults)
     return found
 
 
-def _tell_of_run(
+def _report_run(
     run: TrecRun,
     names: Mapping[str, int],
     second: Mapping[str, int],

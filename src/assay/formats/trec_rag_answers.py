@@ -240,14 +240,14 @@ class _ResponseReader:
                 f"The answer has {length} words; {rules.year} allows {rules.max_words}.",
                 "Cut sentences from the end (--fix does).",
             )
-        said = record.get("response_length")
-        if said is None:
+        stated = record.get("response_length")
+        if stated is None:
             return
-        if type(said) is not int:
+        if type(stated) is not int:
             at.error("'response_length' is not a number.", "Count words.")
-        elif said != length:
+        elif stated != length:
             at.warning(
-                f"response_length is {said}, but the sentences have {length} words.",
+                f"response_length is {stated}, but the sentences have {length} words.",
                 f"Split at white space{', after Unicode NFKC' * rules.nfkc} (--fix does).",
             )
 

@@ -57,7 +57,7 @@ def fix_answers(
             record, had_nan = None, False
         if isinstance(record, dict):
             done = ["NaN is now null"] * had_nan
-            done += _mend(record, RULES[year] if year else rules_for(record), topics or {})
+            done += _correct(record, RULES[year] if year else rules_for(record), topics or {})
             if done:
                 metadata = record.get("metadata")
                 holder = metadata if isinstance(metadata, dict) else record
@@ -68,7 +68,7 @@ def fix_answers(
     return Fixed(b"".join(lines) if changes else source.data, tuple(changes))
 
 
-def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> list[str]:
+def _correct(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> list[str]:
     """Correct a record in place; return what was done."""
     done: list[str] = []
     key = sentences_key(record, rules)
@@ -83,19 +83,19 @@ def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> li
     references = record.get("references")
     # References come last: until then, positions refer to the original list.
     if rules.max_words is not None:
-        done += _cut(sentences, rules.max_words, rules)
+        done += _cut_sentences(sentences, rules.max_words, rules)
     if isinstance(references, list):
-        done += _one_way(sentences, references, rules)
+        done += _as_positions(sentences, references, rules)
     for place, item in enumerate(sentences, 1):
         if isinstance(item, dict) and isinstance(item.get("citations"), list):
-            done += _own_citations(item, place, references, rules)
+            done += _clean_citations(item, place, references, rules)
     if isinstance(references, list):
-        done += _references(record, references, sentences, rules)
+        done += _clean_references(record, references, sentences, rules)
     length = sum(rules.words(text) for text in _texts(sentences))
-    said = record.get("response_length")
-    if type(said) is int and said != length:
+    stated = record.get("response_length")
+    if type(stated) is int and stated != length:
         record["response_length"] = length
-        done.append(f"response_length {said} is now {length}")
+        done.append(f"response_length {stated} is now {length}")
     metadata = record.get("metadata")
     if isinstance(metadata, dict) and not metadata.get("narrative"):
         official = topics.get(one_id(metadata, "narrative_id") or "")
@@ -113,7 +113,7 @@ def _texts(sentences: list[Any]) -> list[str]:
     ]
 
 
-def _cut(sentences: list[Any], most: int, rules: Rules) -> list[str]:
+def _cut_sentences(sentences: list[Any], most: int, rules: Rules) -> list[str]:
     """Remove sentences from the end, but never the only one: its author has to shorten it."""
     before = length = sum(rules.words(text) for text in _texts(sentences))
     cut = 0
@@ -125,12 +125,12 @@ def _cut(sentences: list[Any], most: int, rules: Rules) -> list[str]:
     )
 
 
-def _one_way(sentences: list[Any], references: list[Any], rules: Rules) -> list[str]:
+def _as_positions(sentences: list[Any], references: list[Any], rules: Rules) -> list[str]:
     """Turn citations into positions if they are in two forms that the year does not allow in one
     answer, or in a form that it does not know; scores become order. Citations that cannot be
     resolved are left to the other checks."""
     lists = [item for item in sentences if isinstance(item, dict)]
-    ways = {way for item in lists for way in _ways(item.get("citations"), references)}
+    ways = {way for item in lists for way in _forms(item.get("citations"), references)}
     if rules.by is None or (ways <= rules.by and (rules.mixed or len(ways) < 2)):
         return []
     # Reversed, so that a document that is listed twice gets its first position.
@@ -154,7 +154,7 @@ def _ranked(given: Any) -> Any:
     return sorted(given, key=lambda doc: -given[doc])
 
 
-def _ways(given: object, references: list[Any]) -> set[CitationForm]:
+def _forms(given: object, references: list[Any]) -> set[CitationForm]:
     if isinstance(given, dict):
         return {CitationForm.SCORE} if given else set()
     listed = given if isinstance(given, list) else []
@@ -162,7 +162,7 @@ def _ways(given: object, references: list[Any]) -> set[CitationForm]:
     return ways | {CitationForm.ID for one in listed if isinstance(one, str) and one in references}
 
 
-def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:
+def _clean_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:
     """Remove citations of a sentence that are repeated, over the limit, or out of range."""
     listed = references if isinstance(references, list) else []
     known = set(map(str, references)) if isinstance(references, list) else None
@@ -198,7 +198,7 @@ def _named(one: Any, references: Any) -> str:
     return str(references[one]) if type(one) is int else str(one)
 
 
-def _references(
+def _clean_references(
     record: dict[str, Any], references: list[Any], sentences: list[Any], rules: Rules
 ) -> list[str]:
     """Remove duplicate references and those over the limit, and renumber citations."""

@@ -64,7 +64,7 @@ def read_nuggets(source: SourceText, faults: FaultList) -> Mapping[str, NuggetLi
                 f"The topic already has a list on line {first.line}.",
                 "Keep one of the two; the first was read.",
             )
-    _tell_of_failed(failed, faults)
+    _warn_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no nugget list.", "Write one JSON object per topic.")
     return found
@@ -126,7 +126,7 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
         run = (one_text(record, "run_id") or "").strip() or run_name(source.path)
         nuggets, at = [], faults.at(number, topic)
         for nugget, item in _nuggets(record, at, failed):
-            if nugget.importance is None and not _said(item, "importance"):
+            if nugget.importance is None and item.get("importance") is None:
                 cure = "Write vital or okay."
                 at.error(f"{quoted(nugget.text)} has no importance.", cure)
             assigned = _assigned(item, nugget, at, failed)
@@ -135,7 +135,7 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
         first = found.setdefault((run, topic), answer)
         if first is not answer:
             at.twice(run, first.line)
-    _tell_of_failed(failed, faults)
+    _warn_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no assignment.", "Write one JSON object per answer.")
     return tuple(found.values())
@@ -200,7 +200,7 @@ def _nuggets(
         importance = parse_importance(item.get("importance"))
         if _has_failed(item, "importance"):
             failed.setdefault("importance", []).append(at.line)
-        elif importance is None and _said(item, "importance"):
+        elif importance is None and item.get("importance") is not None:
             at.error(
                 f"The importance {quoted(str(item['importance']))} is unknown.",
                 "Write vital or okay.",
@@ -214,16 +214,12 @@ def _nuggets(
     return found
 
 
-def _said(item: Mapping[str, Any], name: str) -> bool:
-    return item.get(name) is not None
-
-
 def _has_failed(item: Mapping[str, Any], name: str) -> bool:
     value = item.get(name)
     return isinstance(value, str) and value.strip().casefold() in _FAILED
 
 
-def _tell_of_failed(failed: _Failed, faults: FaultList) -> None:
+def _warn_of_failed(failed: _Failed, faults: FaultList) -> None:
     for name, lines in failed.items():
         which = joined(map(str, dict.fromkeys(lines)), 10)
         faults.warning(

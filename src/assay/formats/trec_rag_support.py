@@ -87,9 +87,9 @@ def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:
     for spot, one in enumerate(citations, 1):
         label = _label(one.get("support")) if isinstance(one, dict) else _UNKNOWN
         if label is _UNKNOWN or not isinstance(one, dict):
-            said = quoted(str(one.get("support"))) if isinstance(one, dict) else quoted(str(one))
+            shown = quoted(str(one.get("support"))) if isinstance(one, dict) else quoted(str(one))
             at.error(
-                f"Sentence {place}, citation {spot}: {said} is not a support label.",
+                f"Sentence {place}, citation {spot}: {shown} is not a support label.",
                 'Write "2" full, "1" partial, "0" none or "-1" unjudged.',
             )
             continue

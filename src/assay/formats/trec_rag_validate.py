@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.formats.battles import BATTLE_KEYS, read_battles
 from assay.formats.cells import finite_number
-from assay.formats.checking import Against, Checked, Format, counted_by, first_has, in_all
+from assay.formats.checking import Against, Checked, Format, count_of, counted_by, first_has
 from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList
 from assay.formats.question_banks import read_question_banks
@@ -43,7 +43,7 @@ def _check_run(source: SourceText, against: Against) -> Checked:
     run = parsed.value
     if run is None:
         return Checked(parsed.faults)
-    counts = in_all("answers", "sentences", lambda one: one.sentences)(run.answers)
+    counts = count_of("answers", "sentences", lambda one: one.sentences)(run.answers)
     return Checked(parsed.faults, counts, run.name)
 
 
@@ -86,7 +86,7 @@ def _check_retrieval(source: SourceText, against: Against) -> Checked:
             f"{joined(silent, 10)}.",
             "A run is scored 0 on topics that it leaves out.",
         )
-    return Checked(faults.done(), in_all("topics", "documents")(run.scores), run.name or None)
+    return Checked(faults.done(), count_of("topics", "documents")(run.scores), run.name or None)
 
 
 def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> None:
@@ -111,7 +111,7 @@ def _check_judgments(source: SourceText, against: Against) -> Checked:
     run, faults = parsed.value, FaultList(source.file)
     guesses = run.guesses if run else {}
     _check_topics(guesses, against, faults)
-    counts = in_all("topics", "labels")(guesses)
+    counts = count_of("topics", "labels")(guesses)
     return Checked(parsed.faults + faults.done(), counts, run.name if run else None)
 
 
@@ -132,7 +132,7 @@ def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
-def _looks_judged(source: SourceText) -> bool:
+def _looks_like_judgment_run(source: SourceText) -> bool:
     """Whether six columns hold labels and confidences: unlike labels, ranks do not repeat within a
     topic, or are all equal."""
     rows = [cells for _, line in source.numbered() if (cells := line.split())]
@@ -144,7 +144,7 @@ def _looks_judged(source: SourceText) -> bool:
     return repeated and all(one is not None and 0 <= one <= 1 for one in sure)
 
 
-def _official_topics(source: SourceText) -> bool:
+def _looks_like_topics(source: SourceText) -> bool:
     """Whether every line of a file has an id of the track's topics and a text, and nothing else."""
     if first_character(source) in ("{", "["):
         keys = set(first_object(source) or ())
@@ -157,14 +157,14 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "trec-rag-topics",
         "TREC RAG topics: id<TAB>text, or JSON Lines with id and title (or as BEIR's queries)",
-        counted_by(read_topics, in_all("topics")),
-        _official_topics,
+        counted_by(read_topics, count_of("topics")),
+        _looks_like_topics,
     ),
     Format(
         "trec-rag-rj",
         "TREC RAG relevance judgment run: topic Q0 docid label confidence run",
         _check_judgments,
-        _looks_judged,
+        _looks_like_judgment_run,
     ),
     Format(
         "trec-rag",
@@ -175,31 +175,31 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "segments",
         "Segments: JSON Lines with docid, title and segment",
-        counted_by(read_segments, in_all("segments")),
+        counted_by(read_segments, count_of("segments")),
         first_has(lambda record: "segment" in record and "docid" in record),
     ),
     Format(
         "candidates",
         "Reference ranked lists: JSON Lines with query and candidates",
-        counted_by(read_candidates, in_all("topics", "candidates")),
+        counted_by(read_candidates, count_of("topics", "candidates")),
         first_has(lambda record: "candidates" in record),
     ),
     Format(
         "sub-narratives",
         "Sub-narratives: JSON Lines with id and sub_narratives",
-        counted_by(read_sub_narratives, in_all("topics", "sub-narratives")),
+        counted_by(read_sub_narratives, count_of("topics", "sub-narratives")),
         first_has(lambda record: "sub_narratives" in record),
     ),
     Format(
         "nuggets",
         "Nuggets: JSON Lines with qid and nuggets",
-        counted_by(read_nuggets, in_all("topics", "nuggets", lambda one: one.nuggets)),
+        counted_by(read_nuggets, count_of("topics", "nuggets", lambda one: one.nuggets)),
         first_has(lambda record: "nuggets" in record),
     ),
     Format(
         "question-nuggets",
         "Nugget banks of questions with gold answers: RAGTIME, Auto-Judge",
-        counted_by(read_question_banks, in_all("topics", "questions", lambda one: one.questions)),
+        counted_by(read_question_banks, count_of("topics", "questions", lambda one: one.questions)),
         lambda source: b'"nugget_bank"' in source.data,
     ),
     Format(
@@ -207,26 +207,26 @@ FORMATS: tuple[Format, ...] = (
         "Weighted rubrics, or answers graded by them: RAGDoll, ResearchRubrics",
         counted_by(
             partial(read_graded_answers, graded=False),
-            in_all("answers or topics", "criteria", lambda one: one.criteria),
+            count_of("answers or topics", "criteria", lambda one: one.criteria),
         ),
         first_has(lambda record: bool(_items(record, "criteria") or _items(record, "rubrics"))),
     ),
     Format(
         "battles",
         "Judgments of battles: RAGDoll, arena-rank, CrowdRAG-25",
-        counted_by(read_battles, in_all("battles")),
+        counted_by(read_battles, count_of("battles")),
         first_has(lambda record: bool(BATTLE_KEYS & record.keys())),
     ),
     Format(
         "assignments",
         "Nugget assignments: JSON Lines with qid, run_id and assigned nuggets",
-        counted_by(read_assignments, in_all("answers", "assignments", lambda one: one.nuggets)),
+        counted_by(read_assignments, count_of("answers", "assignments", lambda one: one.nuggets)),
         first_has(lambda record: any("assignment" in one for one in _items(record, "nuggets"))),
     ),
     Format(
         "support",
         "Support labels: JSON Lines with sentences and labelled citations",
-        counted_by(read_support, in_all("answers", "sentences", lambda one: one.sentences)),
+        counted_by(read_support, count_of("answers", "sentences", lambda one: one.sentences)),
         first_has(lambda record: "sentences" in record),
     ),
 )

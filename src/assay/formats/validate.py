@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from assay.formats.checking import Against, in_all, pr_counts
+from assay.formats.checking import Against, count_of, pr_counts
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.r2c2_pr import Corpus, read_pr_run
 from assay.formats.r2c2_questions import read_questions
@@ -96,14 +96,16 @@ def validate(
         )
     reports: list[FileReport] = []
     if isinstance(questions, str | PathLike):
-        many = in_all("questions")
-        questions = _held(questions, "r2c2-questions", "questions", read_questions, many, reports)
+        many = count_of("questions")
+        questions = _reference(
+            questions, "r2c2-questions", "questions", read_questions, many, reports
+        )
     asked = None if questions is None else tuple(questions)
     runs_by_name = _pr_runs(pr_runs, asked, reports)
     texts = None
     if topics is not None:
-        many = in_all("topics")
-        found = _held(topics, "trec-rag-topics", "topics", read_topics, many, reports)
+        many = count_of("topics")
+        found = _reference(topics, "trec-rag-topics", "topics", read_topics, many, reports)
         texts = None if found is None else {one.id: one.text for one in found}
     against = Against(asked, runs_by_name, max_passage_chars, corpus, texts, year)
     runs: dict[str, str] = {}
@@ -142,7 +144,7 @@ def guess_format(given: Given, *, track: bool = False) -> str:
     raise FormatError([Fault(printable(source.file), 0, None, why, cure)])
 
 
-def _held(
+def _reference(
     path: str | PathLike[str],
     name: str,
     role: str,
@@ -174,7 +176,7 @@ def _pr_runs(
     seen: dict[str, str] = {}
     read = partial(read_pr_run, questions=questions)
     for path in map(Path, given):
-        run = _held(path, "r2c2-pr", "pr-run", read, pr_counts, reports)
+        run = _reference(path, "r2c2-pr", "pr-run", read, pr_counts, reports)
         if run is not None:
             faults = _same_run(path, run.name, seen) + reports[-1].faults
             reports[-1] = replace(reports[-1], faults=faults)
