@@ -87,15 +87,17 @@ def measured(
     kind: str, threads: int, count: int, model: str, judge: JudgePackage
 ) -> dict[str, float]:
     inputs = Evaluation.open(Folder.open(FILMS), R2C2, None).inputs
-    units = [request.unit for request in requests_of(ENTAILMENT, nuggets_asked(inputs.answers()))]
+    units = [
+        request.content for request in requests_of(ENTAILMENT, nuggets_asked(inputs.answers()))
+    ]
     requests = []
     for number in range(count):
         unit = units[number % len(units)]
-        passage, at = unit.passage, number
+        passage, at = str(unit["passage"]), number
         while kind == "long" and len(passage.split()) < LONG_WORDS:
             at += 7
-            passage += " " + units[at % len(units)].passage
-        made = EntailmentUnit(passage=f"{passage} ({number})", nugget=unit.nugget)
+            passage += f" {units[at % len(units)]['passage']}"
+        made = EntailmentUnit(passage=f"{passage} ({number})", nugget=str(unit["nugget"]))
         requests.append(Request(ENTAILMENT, made))
     return asyncio.run(timed(requests, labeller(threads, model, judge)))
 
