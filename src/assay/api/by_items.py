@@ -1,4 +1,4 @@
-"""The units that a measure is a sum over, as arrays: weights, what a machine and people say."""
+"""Units of a measure that is a sum over labels, as arrays: weights and labels."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _Verdict = Mapping[str, Any] | None
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """A linear measure's units: I ``units`` by hash, the number of each one's ``topic``, R × I
-    ``weights`` of the ``runs``, and J × I what ``judges`` say of them, the folder's own first. Of
-    R scores ``offset`` is what hangs on no unit. ``people`` are I values, NaN where nobody said
-    anything. ``topics`` are the topics' names by number."""
+    """The units of a linear measure: I ``units`` by hash, the index of each unit's ``topic`` in
+    ``topics``, R × I ``weights`` in the scores of the ``runs``, and J × I values from the
+    ``judges``, the folder's own first. ``people`` are I values from people, NaN if there is none.
+    ``offset`` is the part of the R scores that depends on no unit."""
 
     measure: str
     task: str
@@ -55,10 +55,10 @@ class Items:
     topics: tuple[str, ...]
 
     def of(self, draw: Draw, known: Bools) -> tuple[Floats, Bools]:
-        """The probability with which a draw could hold each unit, 0 for those it knew nothing of,
-        and whether it does; what was ``known`` before has none."""
-        said = dict(zip(draw.names, zip(draw.pi, draw.drawn, strict=True), strict=True))
-        rows = [said.get(one, (0.0, False)) for one in self.units]
+        """Each unit's probability of being drawn, and whether it was drawn. The probability is 0 if
+        the unit is newer than the draw or was ``known`` before."""
+        by_unit = dict(zip(draw.names, zip(draw.pi, draw.drawn, strict=True), strict=True))
+        rows = [by_unit.get(one, (0.0, False)) for one in self.units]
         pi = np.array([0.0 if was else row[0] for row, was in zip(rows, known, strict=True)])
         drawn = np.array([row[1] for row in rows], dtype=np.bool_) & ~known
         return pi, drawn
@@ -71,7 +71,7 @@ def linear_of(part: Evaluation, ledger: Ledger) -> list[LinearMeasure]:
 
 
 class Voices:
-    """What is said of the units of a protocol: looked up once, whatever many measures ask it."""
+    """The verdicts on a protocol's units, looked up only once for all measures."""
 
     def __init__(self, part: Evaluation, ledger: Ledger) -> None:
         self._part, self._ledger = part, ledger
@@ -86,7 +86,7 @@ class Voices:
         )
 
     def of(self, request: Request) -> tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]:
-        """What the machine, people, and other machines by their exact names say of a unit."""
+        """The verdicts on a unit: the machine's, people's, and other machines' by exact name."""
         unit = request.unit_hash
         if unit not in self._said:
             self._said[unit] = self._looked_up(request)
@@ -110,8 +110,8 @@ class Voices:
 
 
 def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | str:
-    """The units of a measure with what is said of them, given what runs score by the machine's
-    labels alone; or why there are none."""
+    """The units of a measure with the labels on them, given the runs' ``scores`` by the machine's
+    labels alone, or why they are unavailable."""
     runs = tuple(run for run, by in scores.items() if linear.measure in by)
     weights, requests = _weights(linear, runs)
     if not requests:
@@ -149,7 +149,7 @@ def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | s
 
 
 def _weights(linear: LinearMeasure, runs: tuple[str, ...]) -> tuple[Floats, list[Request]]:
-    """Runs × units, and the units in the order of their hashes."""
+    """The weights, runs × units, and the units in the order of their hashes."""
     shares = [one for one in linear.shares if one.run in runs and one.weight]
     by_hash = {one.request.unit_hash: one.request for one in shares}
     units = sorted(by_hash)
@@ -168,7 +168,7 @@ def _number(value: float | None) -> float:
 def _worth(
     linear: LinearMeasure, requests: Sequence[Request], verdicts: Sequence[_Verdict]
 ) -> Floats:
-    """What verdicts are worth; NaN where there is none."""
+    """The values of verdicts; NaN if there is none."""
     return np.array(
         [
             np.nan if verdict is None else linear.worth(request, verdict)
@@ -180,8 +180,8 @@ def _worth(
 def linear_in(
     parts: Mapping[str, Evaluation], ledger: Ledger, task: str = ""
 ) -> Mapping[str, Items | str]:
-    """The measures that are sums over labels of ``task`` (of any, where none is named) with their
-    units, or why these are not to be had."""
+    """The measures that are sums over labels of ``task`` (default: any) with their units, or why
+    these are unavailable."""
     found: dict[str, Items | str] = {}
     for name, part in parts.items():
         prefix = prefix_of(name, parts)
@@ -196,8 +196,8 @@ def linear_in(
 def items_for(
     parts: Mapping[str, Evaluation], ledger: Ledger, task: str = "", measure: str = ""
 ) -> Items:
-    """The units of the measure that hangs on most units of a task, or of the named one. Raises
-    SettingsError."""
+    """The units of ``measure`` (default: the measure with the most units of the task). Raises
+    SettingsError if there are none."""
     every = linear_in(parts, ledger, task)
     found = {name: one for name, one in every.items() if not isinstance(one, str)}
     of = f" under {task}" if task else ""
@@ -215,7 +215,7 @@ def items_for(
 
 
 def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:
-    """The draws of units of the same task up to one, oldest first."""
+    """The draws of units of the same task up to ``chosen``, oldest first."""
     for draw in draws:
         if draw.design != TOPICS and draw.tasks == chosen.tasks:
             yield draw
@@ -224,15 +224,16 @@ def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:
 
 
 def is_whole(items: Items, draw: Draw) -> bool:
-    """Whether people labelled every unit of a draw that has any weight."""
+    """Whether people labelled every unit of a draw that has weight in the measure."""
     return not np.isnan(items.people[np.isin(items.units, draw.chosen)]).any()
 
 
 def estimated(
     items: Items, draws: Sequence[Draw], *, level: float, population: Population
 ) -> Estimates:
-    """The corrected scores by the draws together (:func:`batch_weights`), each by what the ones
-    before it left open; where they leave nothing open, people's own. Raises ValueError."""
+    """The scores corrected by all draws together (:func:`batch_weights`), each used for the units
+    that earlier ones left open. If none are left open, people's own scores. Raises ValueError if
+    no interval is known, or if units could not be drawn."""
     judge = items.judge if len(items.judge) > 1 else items.judge[0]
     everything = np.isin(items.units, [name for draw in draws for name in draw.chosen])
     if len(draws) > 1 and everything.all():
@@ -273,9 +274,9 @@ def estimated(
 
 
 def batch_weights(units: int, sizes: Sequence[int]) -> Floats:
-    """How much each batch of planned ``sizes`` counts: n/(M (M − n)) for n of the M units that the
-    batches before it were planned to leave. So precise is a total from as many drawn alike: a batch
-    that takes the rest counts alone. Fixed by the plan, whatever the labels say."""
+    """The weight of each batch of planned ``sizes``: n/(M (M − n)) for n of the M units that
+    earlier batches were planned to leave. This is the precision of a total from a simple random
+    sample: a batch that takes all that is left gets all the weight. Labels do not affect it."""
     n = np.array(sizes, dtype=np.float64)
     left = np.maximum(units - (np.cumsum(n) - n), 1.0)
     weights: Floats = n / (left * np.maximum(left - n, 1e-6 * left))
@@ -283,8 +284,8 @@ def batch_weights(units: int, sizes: Sequence[int]) -> Floats:
 
 
 def expectation(items: Items, known: Bools) -> Floats | None:
-    """What people are expected to say of each unit: the mean of what they said of ``known`` ones of
-    which the machine says the same, shrunk to that of all; None where too little is known."""
+    """The expected value of people's label on each unit: the mean over ``known`` units to which the
+    machine gives the same value, shrunk to the overall mean; None if too few are known."""
     if known.sum() < LEAST_LABELS:
         return None
     grade, seen = grades(items.judge[0]), np.flatnonzero(known)
@@ -295,9 +296,9 @@ def expectation(items: Items, known: Bools) -> Floats | None:
 def next_drawn(
     items: Items, so_far: Estimates | None, known: Bools, n: int, *, design: Design, seed: int
 ) -> corrected.Draw:
-    """Draw about ``n`` units beside those ``known``, more of those of which it is unsure what
-    people say: u = √(m (1 − m)) of what is expected, once enough is known. ``so_far`` are the
-    estimates of earlier draws, which ``pairs`` needs. Raises ValueError as drawing does."""
+    """Draw about ``n`` units that are not ``known`` yet. Once enough is known, units with uncertain
+    labels are more likely: u = √(m (1 − m)) for the expected value m. ``so_far`` are the estimates
+    of earlier draws, required by ``pairs``. Raises the ValueErrors of drawing."""
     m = expectation(items, ~np.isnan(items.people))
     unsure = None if m is None else np.sqrt(m * (1.0 - m))
     if so_far is not None and design == "pairs":
@@ -355,12 +356,13 @@ class ByItems:
         alone = items.offset + items.weights @ items.judge[0]
         lower = measure in board.lower_is_better
         one = ranked(measure, items.runs, found, alone, lower=lower, level=level)
-        told = []
+        remarks = []
         if len(items.judges) > 1:
-            told.append(f"{len(items.judges)} judges are used together: {', '.join(items.judges)}.")
+            judges = ", ".join(items.judges)
+            remarks.append(f"{len(items.judges)} judges are used together: {judges}.")
         if open_draws:
-            told.append(
+            remarks.append(
                 f"Not all of {', '.join(f'draw {one.uid[:8]}' for one in open_draws)} is "
                 "labelled, so it is left out with all its labels."
             )
-        return replace(one, warnings=tuple(told))
+        return replace(one, warnings=tuple(remarks))

@@ -1,4 +1,4 @@
-"""Corrects any measure that is a mean over topics, and HMR, by people's labels of whole topics."""
+"""Correct any measure that is a mean over topics, and HMR, by people's labels of whole topics."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _ELSEWHERE = (
 
 
 def of_people(part: Evaluation, draw: Draw) -> Evaluation:
-    """The evaluation as people's labels of what was drawn have it; of tasks that were not drawn
-    for, the machine's."""
+    """The evaluation by people's labels for the tasks of the draw, and by the machine's for all
+    other tasks."""
     return replace(part, policy=part.policy.of_drawn(draw.tasks))
 
 
 @dataclass(frozen=True)
 class ByTopics:
-    """Findings by the machine's labels, and by people's on the ``topics`` that were ``drawn``."""
+    """Findings by the machine's labels, and by people's on those ``topics`` that were ``drawn``."""
 
     part: Evaluation
     judge: Findings
@@ -47,18 +47,18 @@ class ByTopics:
 
     @classmethod
     def of(cls, part: Evaluation, judge: Findings, basis: Basis) -> Self:
-        """What a draw of topics says. Raises SettingsError for topics that came after it."""
+        """The findings for a draw of topics. Raises SettingsError for topics added after it."""
         draw = basis.draw
-        said = dict(zip(draw.names, draw.drawn, strict=True))
+        drawn = dict(zip(draw.names, draw.drawn, strict=True))
         topics = tuple(judge.topics)
-        strange = [topic for topic in topics if topic not in said]
-        if strange:
+        added = [topic for topic in topics if topic not in drawn]
+        if added:
             raise SettingsError(
-                f"{part.folder.path}: {counted(len(strange), 'topic')} added after draw "
-                f"{draw.uid[:8]} could not be drawn ({joined(strange, 8)}). Make a new draw."
+                f"{part.folder.path}: {counted(len(added), 'topic')} added after draw "
+                f"{draw.uid[:8]} could not be drawn ({joined(added, 8)}). Make a new draw."
             )
         people = of_people(part, draw).score(basis.ledger).findings
-        return cls(part, judge, people, topics, tuple(said[one] for one in topics), basis)
+        return cls(part, judge, people, topics, tuple(drawn[one] for one in topics), basis)
 
     def together(self, measure: str) -> bool:
         """Whether the runs are estimated together: a measure that is a mean over topics."""
@@ -108,8 +108,8 @@ class ByTopics:
         return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.basis.level)
 
     def _about(self, runs: tuple[str, ...], measure: str) -> Bools:
-        """Which topics have a value of the measure whatever anybody says. Those that were drawn are
-        a random draw of these, too."""
+        """Mask of the topics that have a value of the measure whatever the labels. The drawn ones
+        among them are a random draw of them too."""
         known = [self.judge.per_topic[run][measure] for run in runs]
         if not all(topic in by_topic for by_topic in known for topic in self.topics):
             known = [self._unlabelled.get(run, {}).get(measure, {}) for run in runs]
@@ -117,32 +117,33 @@ class ByTopics:
 
     @cached_property
     def _unlabelled(self) -> PerTopic:
-        """The values without any label, which are ranges."""
+        """The values if nothing is labelled, which are ranges."""
         return self.part.quick().score(None).findings.per_topic
 
     def _confidence(self, runs: tuple[str, ...], measure: str) -> Corrected | str:
-        """HMR and its parts, run by run; it is told which runs have none."""
-        rows, told, without = {}, [], {}
+        """HMR and its parts, run by run; warnings name the runs that could not be corrected."""
+        rows, remarks, without = {}, [], {}
         for run in runs:
             one = self._confidence_of(run)
             if isinstance(one, str):
                 without[run] = one
                 continue
-            found, said = one
+            found, caveats = one
             place = MEASURES.index(measure)
             alone = self.judge.scores[run][measure].value
             ends = found.value[place], found.low[place], found.high[place]
             rows[run] = (*ends, np.nan if alone is None else alone)
-            told += [f"{run}: {warning}." for warning in said]
+            remarks += [f"{run}: {warning}." for warning in caveats]
         refused = [f"{run}: {why}" for run, why in without.items()]
         if not rows:
             return " ".join(refused)
         value, low, high, judge = np.array(list(rows.values())).T
-        told += [f"Not corrected: {why}" for why in refused]
-        return Corrected(measure, False, tuple(rows), value, low, high, judge, warnings=tuple(told))
+        remarks += [f"Not corrected: {why}" for why in refused]
+        runs, warned = tuple(rows), tuple(remarks)
+        return Corrected(measure, False, runs, value, low, high, judge, warnings=warned)
 
     def _confidence_of(self, run: str) -> tuple[Confidence, list[str]] | str:
-        """HMR, R_O, R_U and Accuracy of a run, with what is to be said of them; or why not."""
+        """HMR, R_O, R_U and Accuracy of a run with warnings, or why they cannot be corrected."""
         drawn, basis = np.array(self.drawn), self.basis
         p, judge = (
             topic_values(self.judge.per_topic, run, one, self.topics)
@@ -166,7 +167,7 @@ class ByTopics:
 
 
 def topic_values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> Floats:
-    """A run's value on each topic; NaN where there is none, or not a single one."""
+    """A run's value on each topic; NaN if there is none, or only a range."""
     by_topic = table.get(run, {}).get(measure, {})
     found = [by_topic.get(topic) for topic in topics]
     return np.array([np.nan if one is None or one.value is None else one.value for one in found])

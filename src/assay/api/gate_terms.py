@@ -1,4 +1,4 @@
-"""What a gate asks of measures, and what comes of each."""
+"""The terms of a gate, and its verdict on each measure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.page.wording import number
 from assay.protocols.config import GateMeasure
 
 FEWEST = 5
-"""Common questions that a comparison needs at least."""
+"""Least number of common questions for a comparison."""
 
 _OPEN = (
     "it depends on what is not known: labels that are missing (assay judge asks for them, "
@@ -24,8 +24,8 @@ _OPEN = (
 
 @dataclass(frozen=True)
 class Terms:
-    """How a gate tests. ``lower`` are measures of which less is better; ``silence`` names for some
-    of these the measure of saying nothing that is added to them."""
+    """How a gate tests. ``lower`` are the measures of which lower is better. ``silence`` maps some
+    of them to the measure of saying nothing that is added to them."""
 
     rules: Mapping[str, GateMeasure]
     alpha: float = 0.05
@@ -44,7 +44,7 @@ class Terms:
             )
 
     def sign(self, measure: str) -> float:
-        """−1 where less is better."""
+        """−1 if lower is better, otherwise 1."""
         return -1.0 if measure in self.lower or measure in LOWER_IS_BETTER else 1.0
 
 
@@ -71,8 +71,8 @@ def gated(
 
 
 def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
-    """A regression only if labels that are missing cannot undo it, a pass only if they cannot, and
-    if the test could have failed where anything was lost."""
+    """The verdict of a test, and why. A regression or a pass needs the same result whatever missing
+    labels turn out to be; if there may be a loss, a pass also needs enough questions to find it."""
     if tested is None:
         return Verdict.SKIPPED, f"fewer than {FEWEST} questions, or sessions, have a value in both"
     failed = [(p < terms.alpha) is not terms.prove for p in tested.p_holm]

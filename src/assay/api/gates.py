@@ -40,8 +40,8 @@ from assay.protocols.results import Result
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What a gate is asked on the command line; it goes before ``[gate]`` of assay.toml. ``rules``
-    add to those there, measure by measure."""
+    """Options of a gate on the command line, which take precedence over ``[gate]`` of assay.toml.
+    ``rules`` are merged with those there, measure by measure."""
 
     run: str | None = None
     protocol: str | None = None
@@ -52,9 +52,9 @@ class GateOptions:
 
 
 def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, int, list[str]]:
-    """Write a run's baseline; returns the run, how many questions it has, and what is to be known
-    of it: how it stands to the one that it replaces, and what labels it lacks. Asks nobody. Raises
-    SettingsError for a run that there is not, LedgerError where nothing is labelled."""
+    """Write a run's baseline, without asking labellers. Returns the run, its number of questions,
+    and remarks: a comparison with the baseline it replaces, and missing labels. Raises
+    SettingsError for an unknown run, LedgerError if nothing is labelled."""
     name = _protocol(opened, asked.protocol)
     part = opened.parts[name]
     with opened.ledger(create=False) as ledger:
@@ -75,8 +75,8 @@ def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, 
 
 
 def _replaced(before: Baseline, now: Baseline, gated: Iterable[str]) -> str:
-    """How what a gate tests stood in a baseline that is written over: losses that are too small to
-    be seen add up where it is renewed again and again."""
+    """A remark comparing the tested measures with the baseline that is overwritten, as losses too
+    small to detect can add up over many renewals."""
     scores = (
         f"{name} {' → '.join(span(one.floor, one.ceiling) for one in both if one is not None)}"
         for name in gated
@@ -86,8 +86,8 @@ def _replaced(before: Baseline, now: Baseline, gated: Iterable[str]) -> str:
 
 
 def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
-    """Whether a run of a folder passes. Asks nobody. Raises SettingsError, FormatError for a
-    baseline that cannot be used, LedgerError where nothing is labelled."""
+    """Decide whether a run of a folder passes, without asking labellers. Raises SettingsError,
+    FormatError for an unusable baseline, LedgerError if nothing is labelled."""
     name = _protocol(opened, asked.protocol)
     part, section = opened.parts[name], opened.folder.config.gate
     with opened.ledger(create=False) as ledger:
@@ -160,14 +160,14 @@ def _protocol(opened: Opened, named: str | None) -> str:
 
 
 def _first_measures(result: Result, run: str) -> dict[str, None]:
-    """What is tested where nothing is said: the first measure of each leaderboard of the run."""
+    """The measures tested by default: the first of each leaderboard of the run."""
     firsts = (board.measures[0] for board in result.findings.boards if board.measures)
     return dict.fromkeys(name for name in firsts if name in result.findings.scores.get(run, {}))
 
 
 def _corrected(trusted: Trusted | None, run: str) -> dict[str, Range]:
-    """The corrected intervals of a run by measure: what its bounds hold for where people labelled
-    what was drawn."""
+    """The corrected intervals of a run by measure, which bounds are checked against if people have
+    labelled a draw."""
     found = {}
     for board in trusted.boards if trusted is not None else ():
         for one in board.found:
@@ -193,7 +193,7 @@ def _stands_on(result: Result, before: Baseline | None) -> Iterator[str]:
 
 
 def _unlabelled(result: Result) -> str:
-    """How many labels are not there, as a sentence; empty where none is missing."""
+    """A sentence on the number of missing labels; empty if none is missing."""
     lacking = result.unlabelled
     if not lacking.count:
         return ""
@@ -201,11 +201,11 @@ def _unlabelled(result: Result) -> str:
 
 
 _OF_NO_SCORE = {"level", "resamples", "seed", "policy", "measures", "by"}
-"""Settings that no score depends on by its name, and the policy, which is separate."""
+"""Settings that do not affect scores, and the policy, which is stored separately."""
 
 
 def chosen_run(result: Result, run: str | None) -> str:
-    """The run that is meant; the only one where none is named. Raises SettingsError."""
+    """The run called ``run``, or the only one if None. Raises SettingsError if there is none."""
     runs = list(result.findings.per_topic)
     if run is not None and (found := [one for one in runs if normal_id(one) == normal_id(run)]):
         return run if run in found else found[0]
@@ -216,9 +216,9 @@ def chosen_run(result: Result, run: str | None) -> str:
 
 
 def _scored(part: Evaluation, ledger: Ledger) -> tuple[Result, Result | None]:
-    """What an evaluation's labels say, also where runs are compared by others; and the machine's
-    alone, where people's are among them that the baseline of another run may lack, and it was asked
-    all that they said."""
+    """The result by all labels, even if runs are compared by fewer, and the result by the machine's
+    labels alone, as another run's baseline may lack people's labels. The latter is None if a policy
+    was chosen or more labels would be missing."""
     result = replace(part.quick().score(ledger), evened=None)
     if not result.by_people:
         return result, result
@@ -232,8 +232,8 @@ def _at(values: Mapping[str, Mapping[str, Range | None]], topic: str) -> dict[st
 
 
 def snapshot(part: Evaluation, result: Result, run: str, alone: Result | None) -> Baseline:
-    """What ``run`` scored in a result of ``part``, and in that of the machine ``alone`` if there is
-    one, without its texts."""
+    """The baseline of ``run``: its scores in ``result`` and, if given, in the result of the machine
+    ``alone``, with digests in place of texts."""
     contents = part.protocol.contents(part.inputs, run)
     values = result.findings.per_topic[run]
     topics = dict.fromkeys((*result.findings.topics, *(t for of in values.values() for t in of)))

@@ -1,4 +1,4 @@
-"""A folder's labels, to look at: found, exported, compared, checked."""
+"""Find, export, compare and check the labels of a folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.protocols.places import WhereUsed
 from assay.tasks.registry import REGISTRY
 
 _FEW = 4
-"""Texts of a verdict that are shown; of longer lists only the number is."""
+"""Lists of texts in a verdict are shown if shorter than this, otherwise only counted."""
 
 
 def in_words(label: Label | NewLabel) -> str:
@@ -54,7 +54,7 @@ def in_words(label: Label | NewLabel) -> str:
 
 
 def _items(name: str, items: list[Any]) -> str:
-    """A list within a verdict: how many items say what, or their texts, or their number."""
+    """A list within a verdict in words: counts by value, the texts, or just the number of items."""
     if all(isinstance(one, dict) and "helped" in one for one in items):
         helped = [str(one["nugget"]) for one in items if one["helped"]]
         return f"helped {','.join(helped) or 'none'}"
@@ -71,19 +71,19 @@ Content = Mapping[str, Any]
 """What a label is about, as plain JSON."""
 
 MANY = 300_000
-"""Labels in a ledger from which on places are left out: scoring, which finds them, holds some four
-thousand bytes a label."""
+"""Number of labels above which places are left out: finding them needs scoring, which takes about
+four kilobytes of memory per label."""
 
 _NAMED = 5
-"""Faults of a ledger that are told in a remark."""
+"""Number of faults of a ledger named in a remark."""
 _AT_ONCE = 1000
-"""Labels that are looked into together."""
+"""Number of labels searched together."""
 
 
 @contextmanager
 def shown_ledger(folder: Path, note: Note) -> Iterator[Ledger]:
-    """The folder's ledger to look at; ``note`` hears at the end what of it is not as it was
-    written. Raises LedgerError where there is none."""
+    """Open the folder's ledger for reading; at the end, ``note`` is called if it is damaged. Raises
+    LedgerError if there is none."""
     with Folder.open(folder).open_ledger(create=False) as ledger:
         yield ledger
         remark = faults_in_words(ledger)
@@ -92,7 +92,7 @@ def shown_ledger(folder: Path, note: Note) -> Iterator[Ledger]:
 
 
 def faults_in_words(ledger: Ledger) -> str:
-    """What of a ledger is not as it was written, as a remark; empty where all is."""
+    """A remark on the damage of a ledger; empty if there is none."""
     faults = list(islice(ledger.faults(), _NAMED + 1))
     if not faults:
         return ""
@@ -102,8 +102,8 @@ def faults_in_words(ledger: Ledger) -> str:
 
 
 def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) -> WhereUsed:
-    """Where each label of a folder is used under its policy, of what people do not agree on too;
-    nowhere, with a note, where the inputs cannot be read."""
+    """Where each label of a folder is used under its policy, including labels that people disagree
+    on. Empty, with a note, if the inputs cannot be read."""
     if ledger.size() > MANY:
         note(f"more than {MANY:,} labels: the places that use them are left out.")
         return WhereUsed(())
@@ -121,8 +121,8 @@ def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) ->
 
 
 def tasks_named(name: str | None) -> list[str] | None:
-    """Full names of the task that ``name`` (whole, or its last part) means, None for all. Raises
-    SettingsError where there is none."""
+    """Full names of the tasks called ``name`` (in full, or by the last part), or None for all.
+    Raises SettingsError if there is none."""
     if name is None:
         return None
     found = [task for task in REGISTRY if name in (task, task.rpartition(".")[2])]
@@ -139,8 +139,8 @@ def found_labels(
     status: Status | None = None,
     contains: str | None = None,
 ) -> Iterator[Label]:
-    """Labels of one task, by one labeller, of one status, whose unit or reason holds a text; oldest
-    first."""
+    """Yield labels, oldest first, filtered by task, labeller, status, and text contained in the
+    unit or reason."""
     who = None if by is None else ledger.named(by)
     chosen = (
         label
@@ -159,14 +159,14 @@ def found_labels(
 
 
 def with_contents(ledger: Ledger, labels: Collection[Label]) -> Iterator[tuple[Label, Content]]:
-    """Labels with what they are about."""
+    """Each label with the content of its unit."""
     contents = ledger.contents({one.unit for one in labels})
     return ((one, contents[one.unit]) for one in labels)
 
 
 def one_label(ledger: Ledger, uid: str) -> tuple[Label, Content, list[Label]]:
-    """The label whose id begins with ``uid``, what it is about, and the other labels of that.
-    Raises SettingsError where there is none, or several."""
+    """The label whose id begins with ``uid``, the content of its unit, and the other labels of that
+    unit. Raises SettingsError if there is none, or several."""
     found = ledger.find(uid)
     if len(found) != 1:
         what = "No label's id begins" if not found else f"{len(found)} labels' ids begin"
@@ -177,7 +177,7 @@ def one_label(ledger: Ledger, uid: str) -> tuple[Label, Content, list[Label]]:
 
 
 def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]:
-    """A label as an export has it."""
+    """A label as a row of an export."""
     places = where.of(label.unit, label.rowid)
     return {**label_row(label, content), "places": [place._asdict() for place in places]}
 
@@ -185,8 +185,8 @@ def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]
 def export_lines(
     ledger: Ledger, task: str | None, where: WhereUsed, by: str | None = None
 ) -> Iterator[bytes]:
-    """Every label (or those ``by`` one labeller) as a line of JSON, oldest first, with the places
-    that it is used at."""
+    """Yield every label (or those ``by`` one labeller) as a line of JSON, oldest first, with the
+    places where it is used."""
     if by is not None:
         for one, content in with_contents(ledger, list(found_labels(ledger, task=task, by=by))):
             yield orjson.dumps(exported(one, content, where), option=orjson.OPT_APPEND_NEWLINE)
@@ -199,7 +199,7 @@ def export_lines(
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """What two labellers say of one unit, and what it is about."""
+    """Two labellers' labels of one unit, and its content."""
 
     first: Label
     second: Label
@@ -218,8 +218,8 @@ class Differing:
 def label_differences(
     ledger: Ledger, first: str, second: str, task: str | None
 ) -> tuple[int, list[Differing]]:
-    """How many units two labellers both labelled, and those of which they say different things.
-    Raises SettingsError where there are none, or a name is that of several settings."""
+    """The number of units labelled by both, and those on which the labels differ. Raises
+    SettingsError if there are none, or if a name is ambiguous between several settings."""
     tasks = tasks_named(task)
     sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
     named = [ledger.named(name) for name in (first, second)]

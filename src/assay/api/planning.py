@@ -1,4 +1,4 @@
-"""What to label next, and what that will buy: narrower intervals, pairs of runs settled, hours."""
+"""Plan what to label next, and forecast the gain: narrower intervals, settled pairs of runs."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from assay.statistics.corrected.leaderboard import score_differences
 COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 
 _ENOUGH = 0.9
-"""Of the pairs that can be settled at all, the share that ``to_decide`` asks for."""
+"""Share of the pairs that can be settled at all that ``to_decide`` asks for."""
 
 
 @dataclass(frozen=True)
 class Purchase:
-    """What ``labels`` more labels by people, drawn by a ``design``, are expected to buy: ``width``
-    of the widest run's interval, and how many pairs of runs have their order ``decided``. Of whole
-    topics, how many. ``hours`` at people's pace and the ``cost`` in US dollars if a model gave the
-    labels, where these are known."""
+    """The expected gain from ``labels`` more labels by people, drawn by a ``design``: the ``width``
+    of the widest run's interval, and the number of pairs of runs whose order is ``decided``.
+    ``topics`` is the number of whole topics, if these are drawn. ``hours`` (at people's pace) and
+    ``cost`` (in US dollars, if a model gave the labels) are None if unknown."""
 
     design: str
     labels: int
@@ -63,10 +63,10 @@ class Purchase:
 @dataclass(frozen=True)
 class LabelPlan:
     """A plan for one ``measure``: ``offers`` by design and number of labels, the ``cheapest`` that
-    reaches what was asked for (None: none does, or nothing was), and the ``command`` that draws it.
-    ``settled`` pairs of all ``pairs`` are so already, by labels that are there, and the widest
-    run's interval is ``width`` wide (None: nothing that was drawn is labelled). ``notes`` say what
-    the expectations rest on."""
+    reaches the aim (None if none does or there is no aim), and the ``command`` that draws it. With
+    existing labels, ``settled`` of all ``pairs`` are settled and the widest run's interval is
+    ``width`` wide (None: nothing that was drawn is labelled). ``notes`` explain what the
+    expectations are based on."""
 
     measure: str
     task: str
@@ -88,7 +88,7 @@ class LabelPlan:
 
 @dataclass(frozen=True)
 class Aim:
-    """Plan until no run's interval is wider than this, e.g. .1."""
+    """What more labels are to reach."""
 
     to_decide: Annotated[
         bool, Option("Plan until the order of 9 of 10 pairs of runs is settled.")
@@ -105,32 +105,32 @@ class Aim:
 
     @property
     def deciding(self) -> float:
-        """The level at which pairs are called settled at each look, as it is printed: rounded up.
-        Raises SettingsError where it is too high."""
+        """The level at which a pair counts as settled at each look, rounded up as it is printed.
+        Raises SettingsError if it is too high."""
         exact = 1.0 - (1.0 - check_level(self.level)) / self.looks
         return check_level(math.ceil(exact * 1e6 - 1e-3) / 1e6)
 
     def reached(self, one: Purchase, most: float) -> bool:
-        """Whether a purchase is enough, where ``most`` pairs can be settled at all."""
+        """Whether a purchase reaches the aim if ``most`` pairs can be settled at all."""
         enough = not self.to_decide or one.decided >= _ENOUGH * most
         return enough and (self.width is None or one.width <= self.width)
 
 
 AGREEMENT = 0.8
-"""How often people are supposed to say what the machine says before anybody labelled anything."""
+"""Assumed agreement of people with the machine before anything is labelled."""
 
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
-"""Of what could be drawn, at which a plan shows what it buys."""
+"""Shares of what could be drawn for which a plan shows the gain."""
 
 _Offer = Callable[[int], Purchase]
-"""What so many labels, or topics, buy."""
+"""The gain from a number of labels or topics."""
 
 
 def plan_labels(
     opened: Opened, aim: Aim, *, task: str = "", measure: str = "", agreement: float = AGREEMENT
 ) -> LabelPlan:
-    """Plan what people label next in a folder. Raises SettingsError where nothing can be planned.
-    Nothing is written."""
+    """Plan what people should label next in a folder, writing nothing. Raises SettingsError if
+    nothing can be planned."""
     with opened.ledger(create=False) as ledger:
         ledger.checked()
         if measure:
@@ -222,15 +222,15 @@ def _by_items(
 
 
 def _widest(so_far: Estimates | None, aim: Aim) -> float | None:
-    """How wide the widest run's interval is now."""
+    """The current width of the widest run's interval."""
     if so_far is None:
         return None
     return float(2.0 * half_widths(np.diag(so_far.covariance), so_far.df, aim.level).max())
 
 
 def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
-    """How many units people are asked under a task where they label whole topics: also those that
-    the measure does not hang on."""
+    """Number of units people label under a task if they label whole topics, including those the
+    measure does not depend on."""
     books = [(part, part.book(ledger)) for part in opened.parts.values()]
     steps = ((step, book) for part, book in books for step in part.steps)
     requests = (one for step, book in steps for one in step.people_requests(book))
@@ -240,7 +240,8 @@ def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
 def _together(
     so_far: Estimates, weights: Floats, covariance: Floats, df: Floats
 ) -> tuple[Floats, Floats]:
-    """The covariance once a batch is added to those of before, the ``weights`` of all given."""
+    """The covariance and degrees of freedom after adding a batch to the earlier ones, given the
+    ``weights`` of all."""
     shares = weights / weights.sum()
     old, new = shares[:-1].sum(), shares[-1]
     parts = np.stack([old**2 * np.diag(so_far.covariance), new**2 * np.diag(covariance)])
@@ -252,7 +253,7 @@ def _together(
 
 
 def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelPlan:
-    """A plan by how the topics of a labelled draw vary."""
+    """A plan based on the variation between the topics of a labelled draw."""
     draw, one = _corrected(opened, ledger, aim, measure)
     found = one.estimates
     runs = len(one.runs)
@@ -314,7 +315,7 @@ def _corrected(
 
 
 def _notes(aim: Aim, pairs: int, settled: int, *, nothing_left: bool) -> Iterator[str]:
-    """What is to be said of looking, and of what is settled."""
+    """Remarks on repeated looks, and on what is already settled."""
     if aim.looks > 1:
         yield (
             f"Look at most {aim.looks} times, each time when all of a draw is labelled: a pair is "
@@ -347,8 +348,8 @@ def _purchase(
 def _offered(
     offers: Sequence[tuple[_Offer, int, int]], aim: Aim, value: Floats
 ) -> tuple[list[Purchase], Purchase | None]:
-    """Every offer at some sizes (those of ``aim.n`` labels alone, or as many as there are), and the
-    cheapest that will do; of runs that score the same ``value`` no order can be settled."""
+    """Every offer at some sizes (only at ``aim.n`` labels if given), and the cheapest that reaches
+    the aim. The order of runs with the same ``value`` can never be settled."""
     most = float(np.count_nonzero(np.triu(score_differences(value))))
     found: list[Purchase] = []
     enough: list[Purchase] = []
@@ -375,7 +376,7 @@ def _offered(
 
 @dataclass(frozen=True)
 class _Price:
-    """What a label takes: people's median seconds, and a model's mean dollars, where known."""
+    """The price of a label: people's median seconds, and a model's mean dollars, if known."""
 
     seconds: float | None
     dollars: float | None
