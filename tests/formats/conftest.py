@@ -1,4 +1,4 @@
-"""Files for the format tests: each test writes its own into a fresh folder."""
+"""Fixtures that write the files of the format tests into a temporary folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes text (as UTF-8) or bytes to a named file and gives its path."""
+    """Write text (as UTF-8) or bytes to a named file and return its path."""
 
     def _write(content: str | bytes, name: str = "file.txt") -> Path:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would calculate or a terminal act on are harmless, and read back."""
+"""Cells that are formulas or control sequences are made harmless, and read back unchanged."""
 
 import csv
 import io
@@ -24,13 +24,13 @@ def test_no_text_is_a_formula(text):
 
 
 @pytest.mark.parametrize("value", ["-1.5", "+3", "-1e-9", "1", "RUN-1", "a=b", "'tis", "", "—"])
-def test_numbers_and_names_stay(value):
+def test_numbers_and_names_are_unchanged(value):
     assert csv_cells([value]) == [value]
     assert from_csv_cell(value) == value
 
 
 @given(st.text(alphabet=st.sampled_from("'=+-@ab1.＝\t "), max_size=6))
-def test_what_is_written_is_read(text):
+def test_cells_round_trip(text):
     assert from_csv_cell(str(*csv_cells([text]))) == text
 
 
@@ -38,8 +38,8 @@ def test_numbers_keep_their_precision():
     assert csv_bytes(["a", "b", "c"], [[0.1 + 0.2, None, 3]]) == b"a,b,c\n0.30000000000000004,,3\n"
 
 
-def test_names_travel_through_tables(assay, tmp_path):
-    """A run called like a formula goes from ``measure --csv`` to ``compare`` and keeps its name."""
+def test_run_names_survive_tables(assay, tmp_path):
+    """A run named like a formula keeps its name from ``measure --csv`` to ``compare``."""
     (tmp_path / "qrels.txt").write_text("".join(f"t{n} 0 d{n} 1\n" for n in range(5)))
     for number, name in enumerate(("=1+1", "-b", "@c")):
         lines = [f"t{n} Q0 d{n if (n + number) % 3 else 'x'} 1 1.0 {name}\n" for n in range(5)]
@@ -57,7 +57,7 @@ def test_names_travel_through_tables(assay, tmp_path):
     assert '"-b"' in done.stdout
 
 
-def test_messages_escape_what_a_terminal_acts_on(assay, tmp_path):
+def test_messages_escape_control_sequences(assay, tmp_path):
     (tmp_path / "a\x1b[31m\u202eb").mkdir()
     done = assay("evaluate", tmp_path / "a\x1b[31m\u202eb")
     assert done.returncode == 2
@@ -74,8 +74,8 @@ def test_json_for_a_terminal_is_the_same_document(capsys):
     assert "é" in said
 
 
-def test_data_are_utf_8_where_the_terminal_is_not(monkeypatch):
-    """A pipe on Windows has the encoding of the country: 映 was no letter of it, and 😀 no JSON."""
+def test_output_data_is_utf_8_even_if_the_terminal_is_not(monkeypatch):
+    """A pipe on Windows has a regional encoding, which may lack 映 and break JSON with 😀."""
     out = io.TextIOWrapper(io.BytesIO(), "cp1252", newline="\r\n")
     monkeypatch.setattr(sys, "stdout", out)
     print_json({"run": "映😀"})

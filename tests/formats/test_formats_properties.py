@@ -1,4 +1,4 @@
-"""Random valid runs go round byte for byte; random bytes never crash or hang a reader."""
+"""Random valid runs round-trip byte for byte; random bytes never crash or hang a reader."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _FOLDER = tempfile.TemporaryDirectory()
 
 def read_bytes(data, reader=read_ac_run):
     path = Path(tempfile.mkdtemp(dir=_FOLDER.name)) / "run.txt"
-    path.write_bytes(data)  # and there it stays: to be marked it is read again
+    path.write_bytes(data)  # the file is kept, since marking reads it again
     return reader(path)
 
 
 @st.composite
 def answer_runs(draw, marks):
-    """Bytes of a valid AC run with odd but lawful layout."""
+    """Bytes of a valid AC run with unusual layout."""
     end = draw(st.sampled_from(["\n", "\r\n"]))
     blank = st.sampled_from(["", "", end, end + " " + end])
     pieces = []

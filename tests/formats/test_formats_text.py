@@ -1,4 +1,4 @@
-"""Bytes to lines: compression, byte order mark, line ends, encoding, and run names."""
+"""Text files as lines: compression, byte order marks, line endings, encodings; run names."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_gz_name_on_plain_file_is_a_warning(write):
         bz2.compress(b"hello" * 99)[:-4],
         bz2.compress(b"hello" * 99)[:10] + b"garbage",
     ],
-    # Names of their own: gzip writes the time into its header, and every process must see one name.
+    # Explicit ids: gzip headers hold the time, so generated ids would differ between processes.
     ids=["gz-cut", "gz-sum", "gz-start", "bz2-cut", "bz2-middle"],
 )
 def test_damaged_compression(write, data):
@@ -136,7 +136,7 @@ def test_a_file_in_another_encoding_is_one_fault(write, encoding, text):
         read_text(path)
     (fault,) = error.value.faults
     assert fault.line in {1, 2}
-    # Where most of what is not ASCII is UTF-8, single lines are damaged, and all are told.
+    # If most of what is not ASCII is valid UTF-8, single lines are damaged: all are reported.
     mixed = [line.encode() for line in lines] + [b"x\xff\n"] * 2
     faults = read_text(write(b"".join(mixed))).faults
     assert [fault.line for fault in faults] == [10, 11]
@@ -151,7 +151,7 @@ def test_decompression_bomb(write, monkeypatch):
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
 @pytest.mark.parametrize("command", [["validate"], ["measure", "-m", "nDCG@10", "QRELS"]])
-def test_what_unpacks_to_far_more_than_it_has_is_refused_with_the_setting(
+def test_a_high_compression_ratio_is_refused_naming_the_setting(
     tmp_path, write, pack, command, monkeypatch
 ):
     monkeypatch.setattr("assay.formats.text._ALWAYS_ALLOWED", 1 << 20)
@@ -175,7 +175,7 @@ def test_what_unpacks_to_far_more_than_it_has_is_refused_with_the_setting(
 @pytest.mark.parametrize(
     "packed", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"]
 )
-def test_a_small_file_needs_little_memory_whatever_may_be_read(write, packed):
+def test_a_small_file_needs_little_memory_whatever_the_limit(write, packed):
     path = write(packed(b"one\ntwo\n"), "x.txt")
     code = (
         "import resource, sys; from assay.formats.text import read_text; "

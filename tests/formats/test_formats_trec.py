@@ -25,7 +25,7 @@ def test_run_with_tabs_spaces_and_crlf(write):
     assert run.ranks["301"] == {"d1": 1, "d2": 2}
 
 
-def test_order_is_trec_evals(write):
+def test_order_is_that_of_trec_eval(write):
     run = read_trec_run(write("1 Q0 a 1 1 r\n1 Q0 c 2 1 r\n1 Q0 b 3 2 r\n")).require()
     assert run.ranked("1") == ("b", "c", "a")
     assert run.ranked("2") == ()
@@ -66,7 +66,7 @@ def test_run_faults_all_at_once(write):
 
 
 def test_several_runs_and_odd_second_column(write):
-    # The documents that both have are no faults of their own.
+    # Documents that are in both runs are not reported.
     parsed = read_trec_run(write("1 Q0 a 1 2 one\n1 X b 2 1 two\n1 Q0 a 3 0 two\n"))
     assert places(parsed) == [(2, None, "error"), (2, None, "warning")]
     assert "one, two" in parsed.faults[0].why
@@ -81,7 +81,7 @@ def test_several_runs_and_odd_second_column(write):
         (read_trec_run, "q1\td1\t1", "MS MARCO"),
     ],
 )
-def test_files_of_other_tools_are_known(write, read, text, cure):
+def test_files_of_other_tools_are_recognised(write, read, text, cure):
     assert cure in read(write(text)).faults[0].cure
 
 
@@ -92,7 +92,7 @@ def test_ranks_against_scores(write, text):
     assert "disagree" in parsed.faults[0].why
 
 
-def test_a_topic_of_one_score(write):
+def test_a_topic_with_equal_scores(write):
     text = "1 Q0 a 1 1 r\n1 Q0 b 2 1 r\n2 Q0 a 1 1 r\n3 Q0 a 1 2 r\n3 Q0 b 2 1 r\n"
     path = write(text)
     (told,) = read_trec_run(path).faults
@@ -167,7 +167,7 @@ def test_format_qrels():
             format_qrels([("1", bad, 1)])
 
 
-def test_a_grade_that_is_too_large_is_said_to_be_so(tmp_path):
+def test_too_large_a_grade_is_reported_as_such(tmp_path):
     path = tmp_path / "qrels"
     path.write_text("1 0 a 9223372036854775807\n1 0 b 1.5\n")
     large, broken = read_qrels(path).faults

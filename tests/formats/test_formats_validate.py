@@ -1,4 +1,4 @@
-"""Validation of several files, guessing of formats, and the command."""
+"""Validation of several files, guessing of formats, and ``assay validate``."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_formats_can_join(write, monkeypatch):
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_good_files_with_and_without_a_format(write, name):
+def test_valid_files_with_and_without_a_format(write, name):
     path = write(gzip.compress(GOOD[name].encode()), "x.txt.gz")
     assert guess_format(path) == name
     report = validate([path], name)
@@ -82,7 +82,7 @@ def test_questions_queries_and_topics_are_told_apart(write, text, name):
     assert guess_format(write(text)) == name
 
 
-def test_what_is_given_of_the_track_decides_what_a_file_is_guessed_to_be(write):
+def test_track_files_decide_which_format_is_guessed(write):
     run_file = write("".join(f"14 Q0 shard_0_{n} {n} {-n} r\n" for n in range(1, 102)), "r.txt")
     asked = write("14\tWhy rivers bend\n", "t.tsv")
     assert validate([run_file]).files[0].format == "trec-run"
@@ -97,7 +97,7 @@ def test_what_is_given_of_the_track_decides_what_a_file_is_guessed_to_be(write):
     )
 
 
-def test_ac_format_accepts_marked_but_not_the_other_way_round(write):
+def test_ac_format_accepts_marked_runs_but_not_the_reverse(write):
     assert validate([write(GOOD["r2c2-marked"])], "r2c2-ac").ok
     report = validate([write(GOOD["r2c2-ac"])], "r2c2-marked")
     assert "No nugget is marked" in report.faults[0].why
@@ -192,7 +192,7 @@ def test_json_is_one_document(write, tmp_path):
     assert "error" in orjson.loads(run(path, "--format", "x", "--json").stdout)
 
 
-def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_path):
+def test_last_line_on_many_files_names_the_faulty_ones(write, tmp_path):
     files = [write(GOOD["r2c2-ac"], f"ac{number}.txt") for number in range(9)]
     assert "files:" not in run(*files).output
     done = run(*files, write("no block\n", "bad.txt"), tmp_path / "none", "--format", "r2c2-ac")
@@ -207,7 +207,7 @@ def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_pa
 
 
 def piped(text):
-    """A pipe that gives a text once, by its path."""
+    """The path of a pipe from which a text can be read once."""
     reading, writing = os.pipe()
     os.write(writing, text.encode())
     os.close(writing)

@@ -1,4 +1,4 @@
-"""Answers from traces and data sets: files of the shapes that tools write."""
+"""Import of answers from traces and data sets, in the shapes that tools write."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def done(
 
 
 def otlp(spans: Sequence[Any]) -> Any:
-    """Plain spans as OTLP JSON has them."""
+    """Plain spans in the shape of OTLP JSON."""
 
     def value(one: Any) -> Any:
         if isinstance(one, list):
@@ -227,7 +227,7 @@ def test_older_genai_events_and_instrumentations(tmp_path: Path):
     assert row["passages"] == [{"id": "7", "text": "Text.", "score": 0.5}]
 
 
-def test_a_tool_that_retrieves_is_named(tmp_path: Path):
+def test_a_retrieving_tool_is_named(tmp_path: Path):
     said = [
         {"role": "user", "parts": [{"type": "text", "content": "When?"}]},
         {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "search"}]},
@@ -316,7 +316,7 @@ def test_json_in_the_root_and_redacted_texts(tmp_path: Path):
     assert outcome.counts["texts redacted"] == 2
 
 
-def test_everything_that_is_text_is_redacted(tmp_path: Path):
+def test_all_text_is_redacted(tmp_path: Path):
     rules = tmp_path / "rules"
     rules.write_text("Kim")
     turns = [{"type": "human", "content": "I am Kim"}, {"type": "ai", "content": "Hello Kim"},
@@ -332,7 +332,7 @@ def test_everything_that_is_text_is_redacted(tmp_path: Path):
     assert "Kim" not in json.dumps(run(tmp_path, "otel", turns, redact=rules))
 
 
-def test_the_order_in_time_is_that_of_clocks_and_not_of_texts(tmp_path: Path):
+def test_order_is_by_time_not_by_text(tmp_path: Path):
     times = ("2026-01-05T10:00:00Z", "2026-01-05T10:00:00.500Z", "2026-01-05T12:00:01+02:00")
     spans = [
         {"trace_id": f"t{n}", "name": "ask", "start_time": times[n], "attributes": {
@@ -420,7 +420,7 @@ def test_ragas_of_both_versions(tmp_path: Path):
     assert (row["question"], row["answer"], len(row["history"])) == ("When?", "Then.", 2)
 
 
-def test_lists_in_csv_files_are_taken_apart_or_refused(tmp_path: Path):
+def test_lists_in_csv_files_are_parsed_or_refused(tmp_path: Path):
     contexts = ["It's one.", 'Two, "too".\n']
     table = [{"user_input": "When?", "response": "a", "retrieved_contexts": repr(contexts)}]
     (row,) = run(tmp_path, "ragas", table, "in.csv")
@@ -431,7 +431,7 @@ def test_lists_in_csv_files_are_taken_apart_or_refused(tmp_path: Path):
             run(tmp_path, "ragas", table, "in.csv")
 
 
-def test_a_table_is_the_same_rows_however_it_is_written(tmp_path: Path):
+def test_all_forms_of_a_table_give_the_same_rows(tmp_path: Path):
     table = {"user_input": ["When?", "Why?"], "response": ["a", "b"],
              "retrieved_contexts": [["c"], ["c", "d"]], "faithfulness": [0.5, 1.0],
              "harmfulness": [0, 1], "query_style": ["WEB", "WEB"]}  # fmt: skip
@@ -461,7 +461,7 @@ def test_a_table_is_the_same_rows_however_it_is_written(tmp_path: Path):
         run(tmp_path, "ragas", [{"q": "When?"}])
 
 
-def test_columns_beside_the_fields_are_metadata(tmp_path: Path):
+def test_other_columns_are_metadata(tmp_path: Path):
     rows = [{"question": "q", "response": "a", "contexts": ["c"], "lang": "en", "user_id": "u"}]
     assert run(tmp_path, "hf", rows)[0]["metadata"] == {"lang": "en"}
     assert run(tmp_path, "hf", rows, keep_users=True)[0]["metadata"]["user_id"] == "u"
@@ -469,7 +469,7 @@ def test_columns_beside_the_fields_are_metadata(tmp_path: Path):
         run(tmp_path, "hf", [{"frage": "q", "response": "a", "contexts": ["c"]}])
 
 
-def test_what_two_rows_say_of_one_question_is_told(tmp_path: Path):
+def test_conflicting_rows_of_a_question_are_reported(tmp_path: Path):
     rows = [{"user_input": "q", "response": one, "retrieved_contexts": []} for one in "aab"]
     found, (row,) = done(tmp_path, "ragas", rows)
     assert row["answer"] == "b"
@@ -477,21 +477,21 @@ def test_what_two_rows_say_of_one_question_is_told(tmp_path: Path):
     assert (count, "the last is kept" in why) == (1, True)
 
 
-def test_a_passage_that_was_retrieved_twice_keeps_both_places(tmp_path: Path):
+def test_a_passage_retrieved_twice_keeps_both_positions(tmp_path: Path):
     rows = [{"user_input": "q", "response": "a [3]", "retrieved_contexts": ["c", "c", "d"]}]
     run(tmp_path, "ragas", rows)
     (record,) = read_records(tmp_path / "out.jsonl").require()
     assert [record.passages[one].text for one in record.sentences[0].citations] == ["d"]
 
 
-def test_passages_of_an_unknown_shape_are_known_to_exist(tmp_path: Path):
+def test_passages_of_an_unknown_shape_are_kept_without_text(tmp_path: Path):
     rows = [{"question": "q", "response": "a", "contexts": [{"title": "T"}, "c", "", ["d"]]}]
     found, (row,) = done(tmp_path, "hf", rows)
     assert [p["text"] for p in row["passages"]] == [None, "c", None]
     assert found.counts["passages without text"] == 2
 
 
-def test_all_lines_that_are_no_json_are_told_and_nothing_is_written(tmp_path: Path):
+def test_all_lines_that_are_not_json_are_reported_and_nothing_is_written(tmp_path: Path):
     (tmp_path / "a.jsonl").write_text('{"question": "q"}\nx\n{"a": Infinity}\n')
     (tmp_path / "b.jsonl").write_text('{"question": "\\ud800"}\n')
     with pytest.raises(FormatError) as told:
@@ -503,7 +503,7 @@ def test_all_lines_that_are_no_json_are_told_and_nothing_is_written(tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
-def test_what_can_be_no_record_is_dropped(tmp_path: Path):
+def test_items_that_cannot_be_records_are_dropped(tmp_path: Path):
     rows = [{"id": "a\tb", "question": "q", "response": "a", "contexts": []},
             {"id": "c", "question": "q", "response": "a", "contexts": []}]  # fmt: skip
     found, (row,) = done(tmp_path, "hf", rows)
@@ -653,7 +653,7 @@ def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(("kind", "rows"), _SHAPES)
-def test_no_value_in_the_place_of_another_breaks_an_import(kind: str, rows: Any):
+def test_misplaced_values_do_not_break_an_import(kind: str, rows: Any):
     for *way, last in filter(None, places(rows)):
         for value in (None, 1, True, "x", "[1]", [1], [None], [[]], {"a": 1}, [{"a": [1]}]):
             changed = json.loads(json.dumps(rows))

@@ -19,7 +19,7 @@ def read(path: Path, text: str):
     return read_labels(path)
 
 
-def test_a_judgment_run_is_labels_and_a_ranked_run_is_not(tmp_path):
+def test_judgment_runs_are_read_as_labels_and_ranked_runs_are_refused(tmp_path):
     parsed = read(tmp_path / "rj", "1 Q0 a 2 0.9 r\n1 Q0 b 0 0.5 r\n")
     assert parsed.require().labels == {("1", "", "a"): 2.0, ("1", "", "b"): 0.0}
     assert "judgment run" in parsed.warnings[0].why
@@ -40,13 +40,13 @@ def test_a_judgment_run_is_labels_and_a_ranked_run_is_not(tmp_path):
         "1\t0\ta\t2\n1\t0\tb\t0\n",
     ],
 )
-def test_the_shapes_that_are_known(tmp_path, text):
+def test_known_shapes(tmp_path, text):
     parsed = read(tmp_path / "f", text)
     assert not parsed.errors
     assert parsed.require().labels == {("1", "", "a"): 2.0, ("1", "", "b"): 0.0}
 
 
-def test_runs_make_units_different_and_may_stand_for_documents(tmp_path):
+def test_run_column_separates_units_and_may_replace_documents(tmp_path):
     table = read(tmp_path / "f.csv", "run,topic,doc,label\nA,1,a,1\nB,1,a,0\n").require()
     assert table.runs
     assert table.labels == {("1", "A", "a"): 1.0, ("1", "B", "a"): 0.0}
@@ -67,7 +67,7 @@ def test_compressed_files_and_unjudged_documents(tmp_path):
     assert table.labels == {("1", "", "a"): -1.0}
 
 
-def test_empty_labels_are_counted_and_equal_ones_warned_of(tmp_path):
+def test_empty_labels_are_counted_and_repeated_ones_warned_of(tmp_path):
     parsed = read(tmp_path / "f.csv", "topic,doc,label\n1,a,\n1,b,1\n1,b,1.0\n2,c,\n")
     assert parsed.require().labels == {
         ("1", "", "a"): None, ("1", "", "b"): 1.0, ("2", "", "c"): None,
@@ -78,7 +78,7 @@ def test_empty_labels_are_counted_and_equal_ones_warned_of(tmp_path):
     assert "missing on 2 lines (2, 5)" in parsed.faults[0].why
 
 
-def test_labels_that_differ_late_are_not_shown_alike(tmp_path):
+def test_labels_that_differ_in_late_digits_are_shown_in_full(tmp_path):
     text = "topic,doc,label\n1,a,0.1234562\n1,a,0.1234561\n1,b,\n1,b,2\n"
     assert [fault.why for fault in read(tmp_path / "f.csv", text).errors] == [
         "“a” has label 0.1234561 here and 0.1234562 on line 2.",
@@ -123,13 +123,13 @@ def test_every_fault_has_its_line_topic_and_cure(tmp_path):
         ("1,a,0\n", 1, "The header lacks topic"),
     ],
 )
-def test_tables_that_are_none(tmp_path, text, line, why):
+def test_invalid_tables(tmp_path, text, line, why):
     errors = read(tmp_path / "f.csv", text).errors
     assert errors[0].line == line
     assert errors[0].why.startswith(why)
 
 
-def test_what_cannot_be_read_at_all(tmp_path):
+def test_unreadable_files(tmp_path):
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(FormatError):
             read_labels(path)
@@ -137,7 +137,7 @@ def test_what_cannot_be_read_at_all(tmp_path):
 
 @given(st.text(alphabet=st.sampled_from('topic,doclabe\t 0123;"\n\x00\u202e-.'), max_size=80))
 @settings(suppress_health_check=list(HealthCheck))
-def test_whatever_a_file_holds_faults_or_finite_labels_come_out(tmp_path, text):
+def test_any_file_gives_faults_or_finite_labels(tmp_path, text):
     path = tmp_path / "f"
     path.write_text("topic,doc,label\n" + text, encoding="utf-8", newline="")
     parsed = read_labels(path)

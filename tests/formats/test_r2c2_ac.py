@@ -1,4 +1,4 @@
-"""AC runs, unmarked and marked: every rule with its line, its question and its cure."""
+"""AC runs, unmarked and marked: faults of every kind, with line, question and cure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.model.rag import Mark, Passage, PassageKey, PassageRun, Question
 
 
 def pr_run(name, questions):
-    """A PR run with the given ranks a question."""
+    """A PR run with the given ranks for each question."""
     return PassageRun(
         name,
         {
@@ -261,7 +261,7 @@ def test_nugget_records(write, record, severity, cure):
     assert any(cure in fault.cure for fault in found)
 
 
-def test_names_of_runs_may_be_taken_apart(write):
+def test_run_names_may_be_decomposed(write):
     apart = unicodedata.normalize("NFD", "Café-PR")
     parsed = read_ac_run(write(block("A;90", f"1;{apart};1;x"), f"{apart}.txt"), pr_runs=RUNS)
     assert not parsed.faults

@@ -1,4 +1,4 @@
-"""PR runs: every rule with its line, its question and its cure."""
+"""PR runs: faults of every kind, with line, question and cure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_worked_example(example_pr):
     assert passages[4].line == 5
 
 
-def test_slides_spaces_after_semicolons_are_no_fault(write):
+def test_spaces_after_semicolons_are_allowed(write):
     parsed = read_pr_run(write("0001;1; doc ; Sam; Wilson - Captain; America \n"))
     assert parsed.faults == ()
     (passage,) = parsed.require().passages["0001"]
@@ -111,7 +111,7 @@ def test_empty_fields(write):
     assert "question id" in found[2].why
 
 
-def test_an_id_of_other_width_is_told_with_the_one_that_is_known(write):
+def test_an_id_in_another_width_is_reported_with_the_known_one(write):
     fault = read_pr_run(write("問1;1;d;t\n"), questions=[Question("問１", "?")]).errors[0]
     assert fault.cure == "Write 問１: only case or width differ."
 
@@ -182,7 +182,7 @@ def test_bad_run_names(write, name, severity):
     assert "\x1b" not in str(fault)
 
 
-def test_a_locale_that_spoils_names_is_told_and_its_cure(write, monkeypatch):
+def test_a_locale_that_garbles_names_is_reported_with_a_cure(write, monkeypatch):
     monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
     fault = one_fault(write("1;1;d;t\n", "KÃ\x96LN.txt"))
     assert (

@@ -1,4 +1,4 @@
-"""The question file."""
+"""The R2C2 question file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_full_file(write):
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_categories_come_out_in_the_tasks_spelling(write, category):
+def test_categories_are_returned_in_the_tasks_spelling(write, category):
     path = write(f"1\tWho?\t{category.upper()}\n")
     assert read_questions(path).require()[0].category == category
 
@@ -81,7 +81,7 @@ def test_gold_answers(write):
     assert "empty" in parsed.faults[0].why
 
 
-def test_gold_answers_between_full_width_marks_are_told(write):
+def test_full_width_separators_of_gold_answers_are_reported(write):
     (fault,) = read_questions(write("1\t東京の人口は？\tSimple\t1400万人｜1,400万\n")).faults
     assert (fault.severity, "full-width ｜" in fault.why) == ("warning", True)
 

@@ -123,7 +123,7 @@ def test_any_run_reads_as_line_by_line(
 @pytest.mark.parametrize(
     "qrels", [{"1": {}}, {"1": {"d1": 0}}, {"1": {"d1": 0, "d2": -1}, "2": {}}]
 )
-def test_qrels_without_anything_to_find(tmp_path, qrels):
+def test_qrels_without_relevant_documents(tmp_path, qrels):
     path = tmp_path / "run"
     path.write_text("1 Q0 d1 1 2 r\n1 Q0 d2 2 1 r\n")
     judged = to_judgements(qrels)
@@ -161,7 +161,7 @@ def test_a_topic_larger_than_a_block(tmp_path, block, gap):
     assert all(found[path] == plainly(path, judged) for path in paths)
 
 
-def test_a_byte_order_mark_inside_a_file_is_no_blank(tmp_path):
+def test_a_byte_order_mark_inside_a_file_is_not_white_space(tmp_path):
     lines = [f"{n} Q0 d1 1 1 r\n" for n in range(100)]
     lines[50] = "\ufeff" + lines[50]
     path = tmp_path / "run"
@@ -175,7 +175,7 @@ def test_a_byte_order_mark_inside_a_file_is_no_blank(tmp_path):
     ("old", "new"), [("\n", "\r\n"), ("\n", " \n"), (" ", "\t \t"), ("9.5 r\n", "9.5 r\n\n\n")]
 )
 def test_untidy_files_are_read_in_blocks_too(tmp_path, monkeypatch, old, new):
-    """Line by line a long file takes ten times the memory, so the strict reader is out of reach."""
+    """Line by line, a long file takes ten times the memory, so the slow reader is disabled."""
     text = "".join(f"{t} Q0 d{d} {d} {99 - d}.5 r\n" for t in range(60) for d in range(1, 99))
     path = tmp_path / "run"
     path.write_bytes(("\n" * 3000 + text + "1000 Q0 d1 1 9.5 r\n\n").replace(old, new).encode())
@@ -186,7 +186,7 @@ def test_untidy_files_are_read_in_blocks_too(tmp_path, monkeypatch, old, new):
         assert hits_of([path], judged, block=block)[path] == expected
 
 
-def test_one_long_id_is_left_to_the_reader_line_by_line(tmp_path):
+def test_a_long_id_is_left_to_the_line_by_line_reader(tmp_path):
     long = "x" * 5000
     (tmp_path / "run").write_text(f"1 Q0 {long} 1 3 r\n1 Q0 d1 2 2 r\n")
     (tmp_path / "plain").write_text("1 Q0 d1 1 2 r\n")
@@ -197,7 +197,7 @@ def test_one_long_id_is_left_to_the_reader_line_by_line(tmp_path):
             assert hits_of([path], judged)[path] == plainly(path, judged)
 
 
-def test_a_topic_that_returns_is_one_topic(tmp_path):
+def test_a_topic_that_recurs_is_one_topic(tmp_path):
     lines = [f"{1 + n % 2} Q0 doc{n} {n} {500 - n} r\n" for n in range(400)]
     path = tmp_path / "run"
     path.write_text("".join(lines))
@@ -205,7 +205,7 @@ def test_a_topic_that_returns_is_one_topic(tmp_path):
     assert hits_of([path], judged, block=1000)[path] == plainly(path, judged)
 
 
-def test_a_document_twice_is_found_wherever_it_stands(tmp_path):
+def test_a_repeated_document_is_found_anywhere(tmp_path):
     path = tmp_path / "run"
     lines = [f"1 Q0 doc{n} {n} {500 - n} r\n" for n in range(400)]
     path.write_text("".join([*lines, "1 Q0 doc3 401 0 r\n"]))
@@ -230,7 +230,7 @@ def test_all_faults_of_all_files_come_at_once_and_good_files_are_read(tmp_path):
         assert place in text
 
 
-def test_numbers_are_those_of_python():
+def test_numbers_are_parsed_as_python_does():
     generator = random.Random(3)
     tokens = []
     for _ in range(20_000):
@@ -248,7 +248,7 @@ def test_numbers_are_those_of_python():
 
 @given(st.text(st.sampled_from("0123456789./-+e_:,"), min_size=1, max_size=18))
 @settings(max_examples=150)
-def test_what_is_no_number_is_none(token):
+def test_invalid_numbers_give_none(token):
     try:
         expected = float(token) if "_" not in token else None
     except ValueError:

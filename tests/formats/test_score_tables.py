@@ -1,4 +1,4 @@
-"""Score tables and matrices: their shapes, which score is meant, every fault with its line."""
+"""Score tables and matrices: shapes, choice of the score, every fault with its line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def matrix(path: Path, text: str, score: str | None = None, option: str = "--sco
         ("run;topic;score;note\nA;1;.5;x\nA;2;.25;\nB;1;1;y\n", None),
     ],
 )
-def test_the_shapes_that_are_known(tmp_path, text, score):
+def test_known_shapes(tmp_path, text, score):
     table = scores(tmp_path / "f", text, score).require()
     assert table.by_topic == {"A": {"1": 0.5, "2": 0.25}, "B": {"1": 1.0}}
     assert table.run_scores() == {"A": 0.375, "B": 1.0}
@@ -78,10 +78,10 @@ def test_leaderboards_as_json_lines(tmp_path):
     assert [fault.line for fault in parsed.errors] == [2, 3]
 
 
-def test_a_leaderboard_names_every_line_that_is_none(tmp_path):
+def test_a_leaderboard_reports_every_invalid_line(tmp_path):
     parsed = scores(tmp_path / "f", "r1 t1 M 0.9\nr1 t2 M\nr1 t3 M x\n")
     assert [fault.line for fault in parsed.errors] == [2, 3]
-    # The golden value of the spec: the mean over the topics that are there.
+    # The golden value of the spec: the mean over the topics of the run.
     table = scores(tmp_path / "f", "r1 t1 M 0.9\nr1 t2 M 0.4\n").require()
     assert table.run_scores() == {"r1": pytest.approx(0.65)}
 
@@ -94,7 +94,7 @@ B,2,AP,,,
 """
 
 
-def test_a_value_that_is_a_range_is_missing_and_named(tmp_path):
+def test_a_range_is_missing_and_reported(tmp_path):
     parsed = scores(tmp_path / "f", RANGES)
     assert parsed.require().by_topic == {"A": {"1": 0.5, "2": None}, "B": {"1": 1.0, "2": None}}
     assert [fault.why for fault in parsed.warnings] == [
@@ -105,12 +105,12 @@ def test_a_value_that_is_a_range_is_missing_and_named(tmp_path):
 
 
 @pytest.mark.parametrize(("end", "value"), [("floor", 0.25), ("ceiling", 0.75)])
-def test_the_ends_of_values_are_scores_too(tmp_path, end, value):
+def test_floors_and_ceilings_can_be_read_as_scores(tmp_path, end, value):
     table = scores(tmp_path / "f", RANGES, f"ap:{end}").require()
     assert (table.name, table.by_topic["A"]) == (f"AP:{end}", {"1": 0.5, "2": value})
 
 
-def test_per_topic_and_the_ranges_beside_it_are_one_table(tmp_path):
+def test_per_topic_and_its_ranges_are_read_as_one_table(tmp_path):
     values, ranges = tmp_path / "per_topic.csv", tmp_path / "per_topic_ranges.csv"
     text = "run,topic,measure,value\nA,1,AP,.5\nA,2,AP,\nB,1,AP,1\nB,2,AP,\n"
     whole = scores(values, text, "AP:floor").require()
@@ -126,7 +126,7 @@ def test_per_topic_and_the_ranges_beside_it_are_one_table(tmp_path):
         )
 
 
-def test_an_end_of_a_table_without_ends_is_refused_with_the_cure(tmp_path):
+def test_a_floor_of_a_table_without_ranges_is_refused(tmp_path):
     [fault] = scores(tmp_path / "f", "run,topic,measure,value\nA,1,AP,.5\n", "AP:floor").errors
     assert "has no columns floor, ceiling that “AP:floor” could be" in fault.why
     assert "per_topic_ranges.csv" in fault.cure
@@ -146,12 +146,12 @@ def test_an_end_of_a_table_without_ends_is_refused_with_the_cure(tmp_path):
         ("R_O", "r_o"),
     ],
 )
-def test_a_measure_may_be_named_as_tables_and_trec_eval_name_it(tmp_path, known, said):
+def test_measures_may_be_named_as_in_tables_and_trec_eval(tmp_path, known, said):
     text = f"run,measure,value\nA,{known},1\nA,other,2\nB,{known},0\n"
     assert scores(tmp_path / "f", text, said).require().name == known
 
 
-def test_measures_at_several_tau_are_several(tmp_path):
+def test_a_measure_at_several_tau_is_several_measures(tmp_path):
     text = "run,tau,measure,value\nA,1,M,1\nA,2,M,.5\nB,1,M,1\nB,2,M,0\n"
     parsed = scores(tmp_path / "f", text)
     assert "The table has 2 scores: M(tau=1), M(tau=2)." in parsed.errors[0].why
@@ -176,7 +176,7 @@ def test_means_of_some_runs_are_not_mixed_with_means_over_topics(tmp_path, line)
     assert "the topic all give some runs no value: “B”" in parsed.warnings[0].why
 
 
-def test_a_score_that_is_not_named(tmp_path):
+def test_score_not_named(tmp_path):
     text = "run,topic,AP,P(rel=2)@5\nA,1,.5,.5\n"
     fault = scores(tmp_path / "f", text).errors[0]
     assert fault.why == "The table has 2 scores: AP, P(rel=2)@5."
@@ -193,7 +193,7 @@ def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
         rows = [("run", "topic", name, "n"), ("A", "1", cell, "5"), ("A", "2", ".3", "6")]
         quoted = [[f'"{one}"' if "," in one else one for one in row] for row in rows]
         parsed = scores(tmp_path / "f", "".join(mark.join(row) + "\n" for row in quoted))
-        if name == "AP":  # nothing says which of the two is meant
+        if name == "AP":  # it is unclear which of the two is meant
             assert parsed.errors[0].why == "The table has 2 scores: AP, n."
         else:
             assert [(fault.line, fault.topic) for fault in parsed.errors] == [(2, "1")]
@@ -203,7 +203,7 @@ def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
         assert parsed.value is None or "n" not in parsed.value.name
 
 
-def test_an_empty_column_may_be_the_score_that_is_meant(tmp_path):
+def test_an_empty_column_may_be_the_intended_score(tmp_path):
     parsed = scores(tmp_path / "f", "run,topic,score,n\nA,1,,5\nA,2,,6\n")
     assert parsed.require().by_topic == {"A": {"1": None, "2": None}}
     parsed = scores(tmp_path / "f", "run,topic,AP,n,note,\nA,1,,5,x,\nA,2,,6,y,\n")
@@ -225,7 +225,7 @@ def test_columns_without_a_name(tmp_path, text, name):
     assert (table.name, table.by_topic) == (name, {"A": {"1": 0.5, "2": 0.25}})
 
 
-def test_columns_without_a_name_among_which_none_is_the_score(tmp_path):
+def test_unnamed_columns_of_which_none_is_the_score(tmp_path):
     error = scores(tmp_path / "f", "run,topic,,\nA,1,.5,.6\n").errors[0]
     assert error.why == "The table has 2 columns without a name."
     error = scores(tmp_path / "f", ",run,topic\n0,A,1\n1,A,2\n").errors[0]
@@ -277,7 +277,7 @@ def test_every_fault_of_a_table(tmp_path):
         ("run,s\n", "The table holds no score."),
     ],
 )
-def test_tables_that_are_none(tmp_path, text, why):
+def test_invalid_tables(tmp_path, text, why):
     assert scores(tmp_path / "f", text).errors[0].why.startswith(why)
 
 
@@ -304,7 +304,7 @@ WORKED = ((0.5, 0.6), (0.7, 0.8))
          ("A", "B"), ("1", "2")),
     ],
 )  # fmt: skip
-def test_the_shapes_of_a_matrix(tmp_path, text, runs, topics):
+def test_shapes_of_a_matrix(tmp_path, text, runs, topics):
     parsed = matrix(tmp_path / "AP.csv", text)
     found = parsed.require()
     assert (found.runs, found.topics, found.scores) == (runs, topics, WORKED)
@@ -315,7 +315,7 @@ def test_the_shapes_of_a_matrix(tmp_path, text, runs, topics):
 
 @pytest.mark.parametrize("header", ["topic,A,B\n", "name,A,B\n", ""])
 @pytest.mark.parametrize("name", ["all", "ALL", " All"])
-def test_means_below_a_matrix_are_no_topic(tmp_path, header, name):
+def test_means_below_a_matrix_are_not_a_topic(tmp_path, header, name):
     parsed = matrix(tmp_path / "f", f"{header}101,.5,.6\n102,.7,.8\n{name},.6,.7\n")
     assert parsed.require().scores == WORKED
     assert parsed.require().topics == ("101", "102")
@@ -325,14 +325,14 @@ def test_means_below_a_matrix_are_no_topic(tmp_path, header, name):
     )
 
 
-def test_topics_that_some_run_lacks_are_left_out(tmp_path):
+def test_incomplete_topics_are_left_out(tmp_path):
     parsed = matrix(tmp_path / "f", "topic,A,B\n1,.5,.6\n2,,.1\n3,.7,.8\n4,.1,NaN\n")
     assert parsed.require().scores == WORKED
     assert parsed.require().left_out == ("2", "4")
     assert "2 topics: 2, 4" in parsed.warnings[0].why
 
 
-def test_every_fault_of_a_matrix_and_not_their_consequences(tmp_path):
+def test_every_fault_of_a_matrix_without_consequential_ones(tmp_path):
     parsed = matrix(tmp_path / "f", "topic,A,B\n1,x,.6\n1,.5,.6\n,.1,.2\n4,.1\n5,.1,inf\n")
     assert [fault.line for fault in parsed.errors] == [2, 3, 4, 5, 6]
     assert all(fault.cure for fault in parsed.errors)
@@ -362,11 +362,11 @@ def test_every_fault_of_a_matrix_and_not_their_consequences(tmp_path):
         ("A,B,C\n.1,.2,.3\ninf,.4,.5\n.1,.5,.2\n", "The score “inf” of run “A” is not a finite"),
     ],
 )
-def test_matrices_that_are_none(tmp_path, text, why):
+def test_invalid_matrices(tmp_path, text, why):
     assert matrix(tmp_path / "f", text).errors[0].why.startswith(why)
 
 
-def test_what_cannot_be_read_at_all(tmp_path):
+def test_unreadable_files(tmp_path):
     for read in (read_scores, read_matrix):
         with pytest.raises(FormatError):
             read(tmp_path / "none")
@@ -378,7 +378,7 @@ def test_what_cannot_be_read_at_all(tmp_path):
 )
 @example("", '"\t"0')
 @settings(suppress_health_check=list(HealthCheck))
-def test_whatever_a_file_holds_faults_or_finite_scores_come_out(tmp_path, header, text):
+def test_any_file_gives_faults_or_finite_scores(tmp_path, header, text):
     path = tmp_path / "f"
     path.write_text(header + text, encoding="utf-8", newline="")
     for read in (read_scores, read_matrix):
@@ -390,7 +390,7 @@ def test_whatever_a_file_holds_faults_or_finite_scores_come_out(tmp_path, header
             assert all(math.isfinite(one) for row in parsed.require().scores for one in row)
 
 
-def test_lines_between_two_stray_quotes_are_told(tmp_path):
+def test_lines_between_stray_quotes_are_reported(tmp_path):
     rows = "".join(f"A,{n},.5\n" for n in range(20_000))
     parsed = scores(tmp_path / "f", f'run,topic,AP\nA,"x,.5\n{rows}A,y",.5\nB,1,.5\n')
     assert any(fault.line == 2 and "valid CSV" in fault.why for fault in parsed.errors)
