@@ -1,4 +1,4 @@
-"""Embedded judges fitted to what people of a folder said: ``assay calibrate``."""
+"""Fit embedded judges to people's labels of a folder: ``assay calibrate``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from assay.tasks.registry import REGISTRY
 from assay.tasks.trec_rag import SUPPORT
 
 LEAST = 50
-"""Units of an ability, labelled by people and by the judge, from which a map is fitted."""
+"""Least number of units of an ability labelled by both people and the judge to fit a map."""
 LEAST_EITHER = 10
-"""Of these, how many must be a yes, and how many none."""
+"""Least number of these units that must be yes, and least number that must be no."""
 
 _SAID: Mapping[str, tuple[Ability, str, Any]] = {
     ENTAILMENT.name: (Ability.E, "entailed", True),
@@ -38,13 +38,13 @@ _SAID: Mapping[str, tuple[Ability, str, Any]] = {
     RELEVANCE.name: (Ability.A, "relevant", True),
     ANSWER.name: (Ability.C, "correct", True),
 }
-"""Task → ability, and which field of its verdict has which value for a yes."""
+"""Task → ability, and the field and value of its verdict that mean yes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """One ability: how many units, and how many of them are a yes to people; before and after, by
-    name (cross-validated), and the map; ``why_not`` where there is none."""
+    """The fit of one ability: the number of units, and of those labelled yes by people; measures
+    ``before`` and ``after`` the fit (cross-validated) by name; and the map, or ``why_not``."""
 
     ability: Ability
     units: int
@@ -57,10 +57,10 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What a judge learnt of each ability that people labelled, and the file that it stands in.
-    ``outdated`` are units that people labelled and the judge only under former rules or texts;
-    ``differ`` those of which people say different things; ``why_not`` says why nothing was looked
-    at."""
+    """What a judge learnt for each ability that people labelled, and the file written.
+    ``outdated`` counts units labelled by people that the judge labelled only under former rules or
+    texts, ``differ`` units on which people disagree. ``why_not`` is the reason if nothing was
+    fitted."""
 
     judge: JudgePackage
     abilities: tuple[Fitted, ...]
@@ -90,12 +90,12 @@ class Calibrated:
 
 
 def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
-    """Fit threshold, prior and slope of each embedded judge that labelled ``folder`` to the
-    people's labels and put them there, unless ``dry_run``. Raises SettingsError where people and
-    judges have labelled too little together."""
+    """Fit threshold, prior and slope of each embedded judge that labelled ``folder`` to people's
+    labels, and save them there, unless ``dry_run``. Raises SettingsError if no unit is labelled by
+    both a person and a judge."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
-        ledger.checked()  # before a judge learns from a label
+        ledger.checked()  # raises for a damaged ledger before a judge is fitted to it
         who = list(ledger.labellers().values())
         names = {str(one.params.get("calibration")) for one in who}
         asked = {one.name for one in who}
@@ -125,8 +125,8 @@ _NEITHER = (
 
 
 class _Pairs(NamedTuple):
-    """A judge's probabilities and what people said, by ability; of how many units people said
-    different things; and how many the judge labelled only as it was before."""
+    """A judge's probabilities and people's verdicts by ability; the number of units on which people
+    disagree; and the number the judge labelled only in a former state."""
 
     by_ability: Mapping[Ability, tuple[Sequence[float], Sequence[bool]]]
     differ: int
@@ -136,7 +136,7 @@ class _Pairs(NamedTuple):
 def _calibrated(
     judge: JudgePackage, pairs: _Pairs, folder: Path, names: Collection[str], *, dry_run: bool
 ) -> Calibrated:
-    """What one judge learns, written to its file."""
+    """Fit one judge and write its file."""
     taught, differ, outdated = pairs
     if not taught:
         why = (
@@ -161,9 +161,9 @@ def _calibrated(
 
 
 def _document(usable: Mapping[str, Any], known: Local, names: Collection[str]) -> bytes:
-    """The file of what was learnt. An earlier Assay wrote it without other names of maps, and its
-    digest stands in the labels: where the ledger has such ``names`` and the file that had them is
-    gone, it is written so again."""
+    """The contents of the file. Earlier versions wrote it without ``named``, and labels hold its
+    digest: if the ledger knows that digest (``names``) and no other maps are named, it is written
+    that way again, so that the labels stay valid."""
     document = {"judge": known.judge.edition, "abilities": usable}
     as_earlier = json_bytes(document)
     if not known.named and file_name(as_earlier) in names:
@@ -172,8 +172,7 @@ def _document(usable: Mapping[str, Any], known: Local, names: Collection[str]) -
 
 
 def _known(path: Path, judge: JudgePackage) -> Local:
-    """What was learnt before; nothing where that is of another judge or cannot be read, as it is
-    written anew."""
+    """What was learnt before; empty if another judge's or unreadable, as it is overwritten."""
     nothing = Local({}, judge=judge)
     with suppress(SettingsError):
         return read_local(path, judge) or nothing
@@ -181,7 +180,7 @@ def _known(path: Path, judge: JudgePackage) -> Local:
 
 
 def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, float]:
-    """The map, or the one of before where it differs by rounding alone: labels stay valid."""
+    """The map, or the previous one if they differ only by rounding, so that labels stay valid."""
     parameters = fitted.parameters
     before = known.maps.get(ability)
     if before is None or not np.allclose((fitted.slope, fitted.shift), before, rtol=1e-9, atol=0):
@@ -190,11 +189,10 @@ def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, floa
 
 
 def _pairs(ledger: Ledger, judge: JudgePackage, policy: Policy) -> _Pairs:
-    """A judge's own probabilities of yes (the newest of a unit) and what people said of the same
-    units, each by himself. Where the judge abstained, its probability counts like any other, for
-    what is in doubt says most about where yes begins; what a rule decided does not. Nor does what
-    the judge said under other rules, texts or settings: today's map is laid over today's
-    probabilities."""
+    """A judge's own probabilities of yes (the newest for each unit), and people's verdicts on the
+    same units. Probabilities of labels on which the judge abstained count, as doubtful cases say
+    most about the threshold. Labels decided by a rule do not count, nor those given under other
+    rules, texts or settings, as the map applies to current probabilities."""
     people: dict[tuple[str, str], list[Label]] = {}
     said: dict[tuple[str, str], float] = {}
     now, outdated = _probabilities_of(JudgeLabeller(judge).id), set[tuple[str, str]]()
@@ -231,7 +229,7 @@ def _pairs(ledger: Ledger, judge: JudgePackage, policy: Policy) -> _Pairs:
 
 
 def _probabilities_of(who: LabellerId) -> dict[str, Any]:
-    """What the judge's probabilities hang on: all but what is made of them."""
+    """The parameters that a judge's probabilities depend on, not those applied afterwards."""
     return {key: one for key, one in who.params.items() if key not in ("calibration", "abstains")}
 
 

@@ -1,4 +1,4 @@
-"""``assay diff``: two evaluations topic by topic, and what changed between them."""
+"""``assay diff``: compare two evaluations topic by topic, and find what changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assay.statistics.significance import bootstrap_difference, holm, randomisat
 from assay.statistics.worsening import detectable_loss
 
 LOWER_IS_BETTER = LOWER_CONFIDENCE | LOWER_RAG
-"""Measures, as files name them, by which a run with less is better."""
+"""Names in files of measures of which lower is better."""
 
 _ALWAYS_DIFFERENT = {
     "outputs",
@@ -37,17 +37,17 @@ _ALWAYS_DIFFERENT = {
     "stands_on",
     "warnings",
 }
-"""Entries of a manifest that differ wherever anything does."""
+"""Entries of a manifest that differ whenever anything does."""
 
 MOST_TEXT = 160
-"""Characters of a text, or of an entry of the manifest, that are shown."""
+"""Number of characters shown of a text or an entry of the manifest."""
 _LEVEL = 0.05
-"""A difference whose corrected p is not above this is more than chance would make."""
+"""Greatest corrected p-value of a significant difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedEntry:
-    """An entry of the manifest that differs; None where one has none."""
+    """An entry of the manifest that differs; None if one has no such entry."""
 
     what: str
     first: str | None
@@ -56,8 +56,8 @@ class ChangedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A topic whose value by a measure is another. ``why``: whether what was labelled changed
-    (``texts``), or only what the labels say (``labels``); empty where it is not known."""
+    """A topic whose value changed. ``why`` is ``texts`` if what was labelled changed, ``labels`` if
+    only the labels did, and empty if unknown."""
 
     run: str
     topic: str
@@ -73,12 +73,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """A measure of a run in both, over the ``n`` topics that both have a certain value of (``open``
-    hang on missing labels). Where all of these are the same there is no ``p``. The test is
-    two-sided, by flips of signs (of HMR and its fellows: by swaps of answers); ``p_holm`` is
-    corrected over all tests. ``detectable`` is the difference that a two-sided t-test would see
-    with power .8. ``same``: whether the score and all its topics have the same values and
-    ranges."""
+    """A run's measure in both evaluations, over the ``n`` topics with a certain value in both
+    (``open`` topics depend on missing labels). ``p`` is from a two-sided sign-flip test (for HMR
+    and its parts, by swapping answers), or None if no value differs; ``p_holm`` is corrected over
+    all tests. ``detectable`` is the difference that a two-sided t-test would detect with power 0.8.
+    ``same``: whether the score and all its topics have the same values and ranges."""
 
     run: str
     measure: str
@@ -102,22 +101,21 @@ class Paired:
 
     @property
     def has_moved(self) -> bool:
-        """Whether the score is known in both and another; sums that rounding alone tells apart are
-        the same."""
+        """Whether the score is known in both and differs by more than rounding."""
         if self.first is None or self.second is None:
             return False
         return not _equal(self.first, self.second)
 
     @property
     def is_real(self) -> bool:
-        """Whether it differs by more than chance would make it."""
+        """Whether the difference is significant."""
         return self.p_holm is not None and self.p_holm <= _LEVEL
 
 
 @dataclass(frozen=True, slots=True)
 class BoardOrder:
-    """The runs of both by a measure: how many ``pairs`` of them have values that differ in both,
-    and which of these changed places, the run that is better now named first."""
+    """The order of the runs by a measure: the number of ``pairs`` with different values in both
+    evaluations, and which of these changed places, the run that is better now first."""
 
     measure: str
     pairs: int
@@ -126,10 +124,10 @@ class BoardOrder:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two evaluations. ``relabelled`` counts by task the units that both labelled and how many of
-    them have another verdict; ``apart`` are runs of one of the two alone, ``topics_apart`` the
-    topics that the first alone, and the second alone, has values of; ``orders`` has each measure of
-    several runs."""
+    """The difference between two evaluations. ``relabelled`` counts by task the units labelled in
+    both, and those with a different verdict. ``apart`` are runs that only one has; ``topics_apart``
+    are topics that only the first, and only the second, has values for. ``orders`` covers each
+    measure of several runs."""
 
     first: Outcome
     second: Outcome
@@ -143,11 +141,11 @@ class Difference:
 
     @cached_property
     def flips(self) -> tuple[Move, ...]:
-        """Yes or no that turned."""
+        """Moves between yes and no."""
         return tuple(one for one in self.moves if one.flip)
 
     def document(self) -> dict[str, Any]:
-        """All of it as plain JSON."""
+        """The JSON document."""
         return {
             "first": str(self.first.path),
             "second": str(self.second.path),
@@ -166,8 +164,8 @@ class Difference:
 
 
 def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
-    """Compare two evaluations, by ``measures`` or all that both have. Runs are the same where their
-    names are; where both have one run alone these are compared. Raises FormatError for what is no
+    """Compare two evaluations by ``measures`` (default: all that both have). Runs are matched by
+    name; if both have just one run, these are compared. Raises FormatError if one is not an
     ``out/``, SettingsError for a measure that is not in both."""
     a, b = read_outcome(first), read_outcome(second)
     runs = {run: run for run in a.runs if run in b.runs}
@@ -201,14 +199,14 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
 def _topics_apart(
     a: Outcome, b: Outcome, wanted: Sequence[tuple[str, str, str]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The topics that one of the two alone has values of."""
+    """Topics with values only in the first, and only in the second."""
     first = dict.fromkeys(t for run, _, name in wanted for t in a.values.get((run, name), {}))
     second = dict.fromkeys(t for _, run, name in wanted for t in b.values.get((run, name), {}))
     return tuple(t for t in first if t not in second), tuple(t for t in second if t not in first)
 
 
 def _orders(tests: Sequence[Paired]) -> Iterator[BoardOrder]:
-    """The runs by each measure that several have."""
+    """The order of runs by each measure that several runs have."""
     by_measure: dict[str, list[Paired]] = {}
     for one in tests:
         if one.first is not None and one.second is not None:
@@ -226,14 +224,14 @@ def _orders(tests: Sequence[Paired]) -> Iterator[BoardOrder]:
 
 
 def _sign(one: float | None, other: float | None) -> int:
-    """Which of two values is greater, if they are there."""
+    """The sign of the difference between two values; 0 if one is unknown."""
     if one is None or other is None or _equal(one, other):
         return 0
     return (one > other) - (one < other)
 
 
 def _equal(one: float, other: float) -> bool:
-    """Whether two sums are the same but for rounding."""
+    """Whether two sums differ only by rounding."""
     return isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
 
 
@@ -243,7 +241,7 @@ def _equal(one: float, other: float) -> bool:
 def _cells(
     a: Outcome, b: Outcome, run: str, other: str, measure: str
 ) -> Iterator[tuple[str, Cell, Cell]]:
-    """The topics that both have a value of."""
+    """Topics with a value in both, with both values."""
     there = b.values.get((other, measure), {})
     for topic, cell in a.values.get((run, measure), {}).items():
         if topic in there:
@@ -289,8 +287,8 @@ def _paired(a: Outcome, b: Outcome, run: str, other: str, measure: str) -> Paire
 
 
 def _by_confidence(found: Paired, a: Outcome, b: Outcome, run: str, other: str) -> Paired:
-    """A measure of confidences, where both have a certain answer to a question; one that is left
-    out is wrong with confidence 1."""
+    """Compare a measure of confidence over the questions with a certain answer in both. A question
+    that is left out counts as wrong with confidence 1."""
     rows = []
     for topic, x, y in _cells(a, b, run, other, "Accuracy"):
         pair = [_answer(one, cell, name, topic) for one, cell, name in ((a, x, run), (b, y, other))]
@@ -321,7 +319,7 @@ def _answer(outcome: Outcome, right: Cell, run: str, topic: str) -> tuple[float,
 def _why(
     a: Outcome, b: Outcome, moves: Sequence[Move], runs: Mapping[str, str]
 ) -> tuple[list[Move], dict[str, tuple[int, int]]]:
-    """The moves with what is known of their cause, and which labels say something else now."""
+    """The moves with their causes, if known, and by task the counts of ``relabelled``."""
     wanted = {(one.run, one.topic) for one in moves}
     first, said = read_labels_at(a.path, wanted)
     second, says = read_labels_at(b.path, {(runs[run], topic) for run, topic in wanted})
@@ -344,7 +342,7 @@ def _why(
 
 
 def _manifests(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[ChangedEntry]:
-    """The entries that differ, prompts and labellers included."""
+    """The entries of the manifests that differ, including prompts and labellers."""
     for name in dict.fromkeys((*first, *second)):
         a, b = first.get(name), second.get(name)
         if a == b or name in _ALWAYS_DIFFERENT:

@@ -1,4 +1,4 @@
-"""``assay import``: answers from what people already have, as records of the protocol rag."""
+"""``assay import``: convert existing answers to records of the protocol rag."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NO_QUESTION = (
 
 @dataclass(frozen=True)
 class ImportDone:
-    """What an import wrote: ``records`` answers, or ``questions`` of a file without answers."""
+    """The result of an import: ``records`` answers, or ``questions`` if a file has no answers."""
 
     path: Path
     records: int
@@ -50,7 +50,7 @@ class ImportDone:
     notes: Sequence[str]
 
     def document(self) -> dict[str, Any]:
-        """All of it as plain JSON."""
+        """The JSON document."""
         return {
             "file": str(self.path), "records": self.records, "questions": self.questions,
             "dropped": dict(self.dropped), "counts": dict(self.counts), "notes": list(self.notes),
@@ -66,8 +66,8 @@ def import_files(
     passages: Path | None = None,
     redact: Path | None = None,
 ) -> ImportDone:
-    """Read files of a kind and write records (or, of a file without answers, questions). The same
-    files give the same bytes. Raises FormatError and SettingsError."""
+    """Read files of a kind and write records, or questions if there are no answers. The same files
+    give the same bytes. Raises FormatError and SettingsError."""
     require_plain(out)
     texts = {} if passages is None else dict(read_passages(passages).require())
     patterns = () if redact is None else tuple(_patterns(redact))
@@ -94,7 +94,7 @@ def import_files(
 
 
 def _sound(found: Imported) -> Iterator[dict[str, Any]]:
-    """The records that the protocol reads; others are dropped."""
+    """Yield the records that are valid for the protocol; others are dropped."""
     for row in found.records:
         errors = record_of(row).errors
         found.dropped.update(f"{one.why} {one.cure}" for one in errors[:1])
@@ -115,8 +115,8 @@ def _patterns(path: Path) -> list[re.Pattern[str]]:
 
 
 def _trec(files: Sequence[Path]) -> Imported:
-    """Answers in the formats of the TREC RAG track; the passages of an answer are its references,
-    whose texts ``--passages`` has."""
+    """Read answers in the formats of the TREC RAG track. An answer's passages are its references,
+    with texts from ``--passages``."""
     found = Imported()
     for path in files:
         run = read_answers(path).require()
@@ -139,7 +139,7 @@ def _trec(files: Sequence[Path]) -> Imported:
 
 
 def said(done: ImportDone) -> list[str]:
-    """What was written, and what was left out, a line each."""
+    """A line on each thing written or left out."""
     what = counted(done.records, "record") if done.records else counted(done.questions, "question")
     lines = [f"{what} written to {done.path}"]
     lines += [f"  {count} dropped: {why}" for why, count in done.dropped.items()]

@@ -1,4 +1,4 @@
-"""Results as a notebook shows them."""
+"""HTML of results for notebooks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WITH_ENDS = Markup('<td style="text-align:right;white-space:nowrap">{} <small>{
 
 
 def as_html(results: Results) -> str:
-    """The leaderboards as tables, with what is missing below and whose labels they stand on. Texts
-    of files are escaped."""
+    """The leaderboards as HTML tables, followed by missing labels, whose labels they are based on,
+    and warnings. Text from files is escaped."""
     return str(Markup("").join(_parts(results)))
 
 

@@ -1,4 +1,4 @@
-"""A narrative's nuggets under a person's control."""
+"""Edit the nuggets of a narrative by hand."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from assay.tasks.trec_rag_nuggets import EDIT, NuggetEdit
 
 Lines = tuple[NuggetLine, ...]
 Reader = Callable[..., Parsed[Lines]]
-"""Reads an edited text, perhaps of a ``file``; all its faults come at once."""
+"""Parses an edited text, optionally from a ``file``, and reports all its faults at once."""
 Edit = Callable[[str, Reader], Lines]
-"""What becomes of a text that shows nuggets."""
+"""Has a text of nuggets edited and returns the parsed lines."""
 
 
 def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> Edited | str:
-    """What a person, ``name``, changed of a narrative's nuggets, as labels; without a name, the
-    text that would be edited. Raises SettingsError where there are no nuggets."""
+    """Have a person, ``name``, edit a narrative's nuggets, and save the changes as labels. Without
+    a name, return the text to edit. Raises SettingsError if there are no nuggets."""
     (evaluation, *others) = opened.parts.values()
     inputs, settings = evaluation.inputs, evaluation.settings
     if others or not isinstance(inputs, TrecRagInputs) or not isinstance(settings, TrecRagSettings):
@@ -41,7 +41,7 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
         known = joined(inputs.topics, 20)
         raise SettingsError(f"There is no narrative '{topic}'; narratives: {known}.")
     with opened.folder.open_ledger() as ledger:
-        ledger.checked()  # before anybody's label takes the place of another
+        ledger.checked()  # raises for a damaged ledger before a label overrules another
         bank = Bank(inputs, settings, evaluation.book(ledger))
         nuggets = bank[topic].nuggets
         if nuggets is None:
@@ -59,8 +59,8 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
 
 
 def from_file(path: Path) -> Edit:
-    """Edits that stand in a file. Raises FormatError with all its faults, SettingsError where it
-    holds nothing, as one does that was not saved."""
+    """Take the edited text from a file. Raises FormatError with all its faults, SettingsError if it
+    is empty, as an unsaved file would be."""
 
     def edit(_text: str, read: Reader) -> Lines:
         text = "\n".join(read_text(path).sound().lines)
@@ -76,7 +76,7 @@ _Becomes = tuple[tuple[str, str | None, str | None], ...]
 
 @dataclass(frozen=True)
 class Edited:
-    """What an edit did: nuggets reworded (or otherwise changed), split, merged, dropped, added."""
+    """Numbers of nuggets changed (reworded or otherwise), split, merged, dropped and added."""
 
     changed: int = 0
     split: int = 0
@@ -93,11 +93,10 @@ def _write_edits(
     lines: Sequence[NuggetLine],
     name: str,
 ) -> Edited:
-    """Write what a person made of a topic's nuggets into the ledger.
+    """Write a person's edits of a topic's nuggets to the ledger.
 
-    Each nugget of the machine's list whose outcome changed gets a new label by ``human:NAME``;
-    its parent (``overrules``) is the person's label before it, else the label of the list that the
-    nugget came from.
+    Each nugget of the machine's list whose outcome changed gets a new label by ``human:NAME``. It
+    overrules the person's previous label, or else the label of the list the nugget came from.
     """
     who = LabellerId(f"human:{name}", "human", {})
     labels: list[NewLabel] = []
@@ -106,7 +105,7 @@ def _write_edits(
         after = _becomes(one for one in lines if root in _roots(one, standing))
         if after == before:
             continue
-        told = bank.edits.get(root, bank.made_by if root else None)
+        previous = bank.edits.get(root, bank.made_by if root else None)
         verdict = {"becomes": [dict(zip(_FIELDS, one, strict=True)) for one in after]}
         labels.append(
             said_by(
@@ -114,7 +113,7 @@ def _write_edits(
                 EDIT,
                 bank.edit_unit(root).model_dump(mode="json"),
                 NuggetEdit.model_validate(verdict).model_dump(mode="json"),
-                overrules=None if told is None else next(ledger.whole([told])).uid,
+                overrules=None if previous is None else next(ledger.whole([previous])).uid,
             )
         )
     ledger.add(labels)
@@ -132,7 +131,7 @@ def _becomes(nuggets: Iterable[RagNugget | NuggetLine]) -> _Becomes:
 
 
 def _roots(line: NuggetLine, standing: Sequence[CurrentNugget]) -> tuple[str, ...]:
-    """The machine's nuggets that a line comes from; the empty one for what was added."""
+    """The machine's nuggets that a line comes from; ``("",)`` if it was added."""
     roots = (root for number in line.numbers for root in standing[number - 1].roots or ("",))
     return tuple(dict.fromkeys(roots)) or ("",)
 

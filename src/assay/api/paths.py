@@ -1,4 +1,4 @@
-"""Files as people name them: a file, a folder of them, or a pattern."""
+"""Resolve the paths people give: a file, a folder, or a pattern."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SCORES = "per_topic.csv"
 
 
 def expanded(given: Path) -> list[Path]:
-    """The files of a folder, or those that match a pattern; else the path itself."""
+    """The files in a folder or matching a pattern, otherwise the path itself."""
     if given.is_dir():
         return sorted(
             path for path in given.iterdir() if path.is_file() and not path.name.startswith(".")
@@ -23,8 +23,8 @@ def expanded(given: Path) -> list[Path]:
 
 
 def scores_in(given: Path) -> Path:
-    """The values of topics of an evaluation folder, of its ``out/`` or of a release; else the path
-    itself. Raises SettingsError for a folder without any."""
+    """The ``per_topic.csv`` of an evaluation folder, its ``out/`` or a release, otherwise the path
+    itself. Raises SettingsError for a folder without one."""
     if not given.is_dir():
         return given
     for path in (given / name / _SCORES for name in RESULT_FOLDERS):

@@ -1,6 +1,6 @@
-"""What organisers publish of an evaluation: a page for all, one for each team, and files.
+"""Publish an evaluation as an organiser: a public page, a page for each team, and files.
 
-A public page has leaderboards, categories and topics by their names; no answers, no passages.
+The public page names leaderboards, categories and topics, but shows no answers or passages.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ SUMS = "SHA256SUMS"
 
 _PIECE = 1 << 20
 _ARITHMETIC = ("numpy", "scipy", "polars")
-"""Packages on whose versions the last digits, and what is drawn by a seed, may hang."""
+"""Packages whose versions may affect last digits and seeded random draws."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """What was written: the folder, its files with their SHA-256, that of the manifest, which seals
-    the results, and the sections that the public page has no room for."""
+    """A written release: the folder, its files with their SHA-256, the SHA-256 of the manifest,
+    which seals the results, and the sections left out of the public page for lack of room."""
 
     folder: Path
     files: Mapping[str, str]
@@ -70,12 +70,12 @@ def release(
     figures: bool = True,
     note: Note,
 ) -> Released:
-    """Score a folder by the labels that there are, and write into a new folder the public page
+    """Score a folder by its existing labels, and write to a new folder the public page
     (``index.html``), a page for each team (``teams/``), tables in Markdown and LaTeX (``tables/``),
-    pictures (``figures/``), results as TREC's and NTCIR's tools have them
-    (``results/``, ``matrices/``) and all of ``out/`` (``dossier/``). ``teams`` (run → team, with
-    ``*`` for anything) come before those of ``[release.teams]``; a run that has none is a team of
-    its own. Asks nobody. Raises SettingsError where ``into`` holds something else.
+    figures (``figures/``), results in the formats of TREC's and NTCIR's tools (``results/``,
+    ``matrices/``) and all of ``out/`` (``dossier/``). ``teams`` (run → team, with ``*`` as a
+    wildcard) take precedence over ``[release.teams]``; a run without a team is its own team. Asks
+    nothing. Raises SettingsError if ``into`` holds anything but an earlier release.
     """
     if into.exists() and not into.is_dir():
         raise SettingsError(f"{into} is not a folder: choose a new one.")
@@ -168,8 +168,8 @@ def release(
 
 
 class _Writer:
-    """Writes files under a folder, and takes away those of an earlier release. A folder whose
-    release was broken off is one that another may take the place of."""
+    """Writes files to a folder and removes those of an earlier release. An interrupted release can
+    be replaced by another one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -180,8 +180,8 @@ class _Writer:
             write_bytes(sums, b"")
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file. What has the same name (two names that are one as a file's) gets another:
-        file systems that do not tell capitals from others would keep the last alone."""
+        """Write a file, numbering names that are taken. Names that differ only in case count as the
+        same, as they are on some file systems."""
         taken = {one.casefold() for one in self.files}
         stem, dot, ending = name.rpartition("/")
         start, point, more = ending.partition(".")
@@ -192,13 +192,13 @@ class _Writer:
         self.files[name] = write_bytes(self._folder / name, data)
 
     def copy(self, name: str, of: Path) -> None:
-        """The same with what is in another file, which may be large."""
+        """Write a copy of another file, which may be large."""
         with of.open("rb") as file:
             pieces = iter(partial(file.read, _PIECE), b"")
             self.files[name] = write_pieces(self._folder / name, pieces)
 
     def draw(self, name: str, result: Result, board: Board) -> None:
-        """The picture of a leaderboard's first measure; none where no score is certain."""
+        """Write a figure of a leaderboard's first measure; none if no score is certain."""
         measure = board.measures[0]
         rows = [
             (run, score.value, score.low, score.high)
@@ -212,8 +212,8 @@ class _Writer:
             self.files[name] = file_sha256(path)
 
     def finish(self) -> None:
-        """Write ``SHA256SUMS``, which ``sha256sum -c`` reads. Of an earlier release goes what is
-        still as it was written: a file that was changed since is somebody's own."""
+        """Write ``SHA256SUMS`` for ``sha256sum -c``, and remove files of an earlier release. Files
+        changed since then are kept, as they may be somebody's work."""
         sums = self._folder / SUMS
         for name, digest in self._before.items():
             path = (self._folder / name).resolve()
@@ -229,7 +229,7 @@ class _Writer:
 
 
 def _sums(path: Path) -> dict[str, str]:
-    """The files of an earlier release with their digests; what is no line of it is left alone."""
+    """The files of an earlier release with their digests; invalid lines are ignored."""
     if not path.is_file():
         return {}
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -237,7 +237,7 @@ def _sums(path: Path) -> dict[str, str]:
 
 
 def _asked(opened: Opened, results: Results) -> Iterator[tuple[str, bytes]]:
-    """What language models and people were asked by: prompts and the folder's guidelines."""
+    """The instructions for language models and people: prompts and the folder's guidelines."""
     asked = {
         task.name: task
         for name, one in results.by_protocol.items()
@@ -254,12 +254,12 @@ def _asked(opened: Opened, results: Results) -> Iterator[tuple[str, bytes]]:
 
 
 def _place(opened: Opened, protocol: str) -> str:
-    """The folder of a protocol, where there are several; with a ``/``."""
+    """The folder of a protocol with a trailing ``/``, if there are several."""
     return f"{opened.parts[protocol].folder.part}/" if opened.several else ""
 
 
 def _reports(opened: Opened) -> Iterator[str]:
-    """The reports and their pages, as they lie under ``out/``."""
+    """Paths of the reports and their pages, relative to ``out/``."""
     for place in dict.fromkeys(["", *(_place(opened, name) for name in opened.parts)]):
         report = opened.folder.out / f"{place}{REPORT}"
         for path in (report, *pages_of(report)):
@@ -267,7 +267,7 @@ def _reports(opened: Opened) -> Iterator[str]:
 
 
 def _overview(opened: Opened, results: Results, seal: str) -> Page:
-    """The page over several protocols, which links the public page of each."""
+    """The overview of several protocols, which links to the public page of each."""
     where = {name: f"{_place(opened, name)}index.html" for name in results.by_protocol}
     page = without_names(overview(opened.folder, results, where))
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
@@ -306,8 +306,8 @@ def _published(
 
 
 def _tested(result: Result, board: Board, per_topic: Path, note: Note) -> Compared | None:
-    """The runs compared by the first measure; None where labels are missing, or the measure has no
-    values of topics that could be compared."""
+    """The comparison of runs by the first measure; None if labels are missing, or if the measure
+    has no comparable values by topic."""
     measure = board.measures[0]
     runs = ranked(result.findings.scores, board)
     scores = [result.findings.scores[run].get(measure) for run in runs]
@@ -329,9 +329,9 @@ def _tested(result: Result, board: Board, per_topic: Path, note: Note) -> Compar
 
 
 def _results(per_topic: PerTopic, result: Result) -> Iterator[tuple[str, bytes]]:
-    """A file of each run as ``trec_eval -q`` prints it (measure, topic, value), with its means as
-    topic ``all``; and of each measure a matrix of topics by runs as NTCIR's Discpower reads it,
-    with the names of the runs beside it. What hangs on missing labels has no value in either."""
+    """For each run, a file in the format of ``trec_eval -q`` (measure, topic, value), with means as
+    topic ``all``; for each measure, a matrix of topics and runs for NTCIR's Discpower, with a file
+    of run names. Scores that depend on missing labels have no value in either."""
     measures: dict[str, None] = {}
     for run, by_measure in per_topic.items():
         lines = [f"runid\tall\t{run}"]

@@ -1,4 +1,4 @@
-"""How many topics an experiment needs, and what power one had."""
+"""Number of topics an experiment needs, and the power of a finished one."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ SIMULATED = ("design", "alpha", "beta", "mind", "topics", "worst")
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A finished experiment: its scores, their residual variance, and the power it had, with the
-    level of each; first for the observed range of run means, unless that is 0."""
+    """A finished experiment: its scores, their residual variance, and pairs of a level and the
+    power achieved at it; first for the observed range of run means, unless that is 0."""
 
     path: Path
     matrix: ScoreMatrix
@@ -62,7 +62,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Designs:
-    """Numbers of topics, from the variance of experiments or a given one (``estimated`` is not)."""
+    """Numbers of topics, from the variance of experiments (``estimated``) or a given one."""
 
     rows: Sequence[SizeRow]
     experiments: Sequence[Experiment]
@@ -92,7 +92,7 @@ def _about(path: Path, matrix: Comparable, **more: str) -> dict[str, Any]:
 
 
 class SimulatedPower(NamedTuple):
-    """What a pilot could show of a difference ``mind``, see
+    """Power of a pilot to detect a difference ``mind``, see
     :class:`assay.statistics.confidence_sizes.Forecast`."""
 
     matrix: str
@@ -108,8 +108,7 @@ class SimulatedPower(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SimulatedDesigns:
-    """Numbers of topics for a measure of confidence, simulated from pilots, with the power that
-    each of these had."""
+    """Numbers of topics for a measure of confidence, simulated from pilots with their power."""
 
     measure: str
     rows: Sequence[SimulatedRow]
@@ -140,8 +139,8 @@ class SimulatedDesigns:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a number of topics is to meet: levels, risks of missing the difference, differences to
-    detect, numbers of runs (of scores of topics) and widths of intervals."""
+    """Requirements on the number of topics: levels, risks of missing the difference, differences
+    to detect, numbers of runs (for scores by topic) and widths of intervals."""
 
     alphas: Sequence[float]
     betas: Sequence[float]
@@ -161,10 +160,9 @@ def designs(
     seed: int,
     note: Note,
 ) -> Designs | SimulatedDesigns:
-    """How many topics are needed (not without ``sizes``), and the power that the experiments of
-    ``files`` had; for a measure of confidence by simulation (``draws``, ``seed``). Raises
-    FormatError with the faults of all files, SettingsError for scores or values that say nothing.
-    """
+    """Numbers of topics needed (only with ``sizes``), and the power of the experiments in
+    ``files``; for a measure of confidence by simulation (``draws``, ``seed``). Raises FormatError
+    with the faults of all files, SettingsError for unusable scores or values."""
     read = (partial(read_table, path, score, "--score") for path in files)
     tables: list[Comparable] = all_used(read, note)
     matrices = [one for one in tables if isinstance(one, ScoreMatrix)]

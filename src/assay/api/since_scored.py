@@ -1,5 +1,4 @@
-"""Whether scores that were written are those of the labels and inputs that a folder has now, and
-may be compared."""
+"""Check whether written scores are up to date with a folder's labels and inputs, and comparable."""
 
 from __future__ import annotations
 
@@ -19,11 +18,11 @@ from assay.protocols.registry import find_protocol
 
 
 def remarks_since(table: Path) -> Iterator[str]:
-    """What to know of a file in the ``out/`` of an evaluation before runs are compared by it:
-    whether labels came or inputs changed since it was written, and whether people labelled more of
-    some runs than of others, or else what its scores stand on. Of labels nothing is known where the
-    ledger is another one or a server's (which may take long to answer); of labels and inputs, where
-    the ledger cannot be asked, and of files that lie elsewhere, such as a copy of ``out/``."""
+    """Yield remarks on a file in the ``out/`` of an evaluation, before runs are compared by it: on
+    labels added and inputs changed since it was written, and on people labelling more of some runs
+    than of others, or else what the scores are based on. New labels are not checked for if the
+    ledger is a different one or on a server (which may be slow); neither labels nor inputs if the
+    ledger cannot be read or the file lies elsewhere, such as in a copy of ``out/``."""
     manifest, file = read_manifest(table.parent), printable(str(table))
     for place in table.absolute().parents[1:3]:  # of several protocols it is in out/PROTOCOL
         if (place / "assay.toml").is_file():
@@ -44,8 +43,8 @@ _CAUSES = ("assay", "policy", "settings", "tasks", "labellers", "own_prompts", "
 
 
 def beside_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Whether the files that a manifest names are those that the one before it named, and else what
-    changed; empty where there was none."""
+    """Whether a manifest's files are the same as before, and if not, what changed; empty if there
+    was no manifest before."""
     if not before:
         return ""
     files = [
@@ -82,8 +81,8 @@ def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[s
 
 
 def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
-    """How many labels the folder's ledger has beyond the newest that a manifest knows of; 0 where
-    it is not the ledger that the manifest is of. Raises AssayError where it cannot be asked."""
+    """Number of labels in the folder's ledger that are newer than a manifest; 0 if the manifest is
+    of a different ledger. Raises AssayError if the ledger cannot be read."""
     head = manifest.get("ledger")
     scored = head.get("labels") if isinstance(head, dict) else None
     if not isinstance(scored, int) or not folder.has_ledger():
@@ -95,9 +94,8 @@ def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
 
 
 def changed_inputs(out: Path, folder: Folder, files: Iterable[Path]) -> set[str]:
-    """The input files that are others than when what lies in ``out`` was written, gone, or new
-    among ``files``, those that are read now. Hashed, which may take long, is only what was touched
-    since."""
+    """Names of the input files that changed since ``out`` was written, are gone, or are new among
+    the current ``files``. Only files touched since are hashed, as hashing may take long."""
     before = read_manifest(out).get("inputs")
     if not isinstance(before, dict):
         return set()
@@ -112,9 +110,9 @@ def changed_inputs(out: Path, folder: Folder, files: Iterable[Path]) -> set[str]
 
 
 def _files(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[Path]:
-    """The files now of the entries of ``[inputs]`` of which a manifest names any, and of those that
-    its protocol reads where ``assay.toml`` was touched since: that one need not read all that stand
-    there."""
+    """The current files of the ``[inputs]`` entries that a manifest names files of; if
+    ``assay.toml`` was touched since, also of the other entries that the protocol reads (which may
+    not be all)."""
     before = manifest.get("inputs") or {}
     new: Sequence[str] = ()
     if _touched(folder.path / "assay.toml", folder.path) >= _written(out):
@@ -129,13 +127,13 @@ def _files(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[P
 
 
 def _written(out: Path) -> int:
-    """When what lies in ``out`` was written."""
+    """When ``out`` was written, in nanoseconds."""
     return (out / MANIFEST).stat().st_mtime_ns
 
 
 def _touched(path: Path, folder: Path) -> int:
-    """When a file was changed or put in its place, which is told by the folders that it lies in
-    where these were renamed: a copy may keep the time of the former alone."""
+    """When a file was changed or put in its place, in nanoseconds. Includes the folders above it:
+    if one was renamed or copied into place, the file's own times may be old."""
     inner = [one for one in path.parents if one.is_relative_to(folder) and one != folder]
     about = path.stat(), *(one.lstat() for one in (path, *inner))
     return max(max(one.st_mtime_ns, one.st_ctime_ns) for one in about)

@@ -1,4 +1,4 @@
-"""Where an evaluation folder stands: what is there, what is missing, what comes next."""
+"""Status of an evaluation folder: what is there, what is missing, what to do next."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from assay.protocols.manifest import REPORT, read_manifest
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """``rows`` say of each thing what there is; ``lacks`` what is missing, if anything; ``next``
-    are commands, each with what it does."""
+    """The status of a folder: ``rows`` of what there is (name, description), ``lacks`` with what is
+    missing, and ``next`` commands, each with what it does."""
 
     rows: tuple[tuple[str, str], ...]
     lacks: tuple[str, ...]
@@ -35,8 +35,8 @@ class Stands:
 
 
 def status(path: Path) -> Stands:
-    """How an evaluation stands; asks nobody and writes nothing. Raises SettingsError where there is
-    no ``assay.toml`` that can be read."""
+    """The status of an evaluation; asks nothing and writes nothing. Raises SettingsError if there
+    is no readable ``assay.toml``."""
     folder = Folder.open(path)
     place = shlex.quote(str(folder.path))
     rows = [("protocol", ", ".join(folder.protocols))]
@@ -55,7 +55,7 @@ def status(path: Path) -> Stands:
     rows.append(("inputs", opened.inputs_in_words()))
     try:
         forecast = opened.look_ahead()
-    except LedgerError as error:  # which says itself what to do
+    except LedgerError as error:  # its message says what to do
         return Stands(tuple(rows), (safe_text(error),), ())
     except AssayError as error:
         ways = (
@@ -91,7 +91,7 @@ def status(path: Path) -> Stands:
 
 
 def _spent(opened: Opened) -> str:
-    """What all labels in the ledger took, failed ones too; nothing where no label has a price or
+    """The cost of all labels in the ledger, including failed ones; empty if no label has a price or
     was read from a cache."""
     if not opened.folder.has_ledger():
         return ""
@@ -127,7 +127,7 @@ def _results(opened: Opened, written: Mapping[str, Any]) -> str:
 
 
 def _has_other_settings(part: Evaluation, manifest: Mapping[str, Any]) -> bool:
-    """Whether a manifest was written under other settings than an evaluation has now."""
+    """Whether a manifest's settings differ from the evaluation's current ones."""
     before, now = manifest.get("settings"), part.settings.model_dump(mode="json")
     return isinstance(before, dict) and any(before.get(n, one) != one for n, one in now.items())
 
@@ -173,9 +173,9 @@ def _next(
 
 
 def _which_run(out: Path) -> str:
-    """The option that names a run, where scores are of several."""
+    """The option ``--run`` with a run's name if there are scores of several runs; else empty."""
     scores = out / "scores.csv"
-    if not scores.is_file():  # a pipe would be waited for
+    if not scores.is_file():  # reading a pipe would block
         return ""
     try:
         runs = pl.read_csv(scores, columns=["run"], infer_schema=False)["run"]
