@@ -1,1 +1,1 @@
-"""From wikitext, segments and plain tables to passages on disk."""
+"""Building a corpus of passages on disk from wikitext, segments and plain tables."""

@@ -1,4 +1,4 @@
-"""What became of a page's templates: how often, and how many words were lost on the way."""
+"""Counts of what happened to a page's templates, and of the words lost."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
 class Fate(StrEnum):
-    """``rendered``: said in words as the wiki would. ``unwrapped``: not known, the texts of its
-    parameters shown. ``dropped``: not shown."""
+    """What happens to a template. ``rendered``: written out as on the wiki. ``unwrapped``: unknown,
+    so the texts of its parameters are shown. ``dropped``: not shown."""
 
     RENDERED = "rendered"
     UNWRAPPED = "unwrapped"
@@ -21,7 +21,7 @@ class Fate(StrEnum):
 
 
 class Became(NamedTuple):
-    """Templates of one name and one fate. ``lost``: words of two letters or more in their
+    """Templates of one name and fate. ``lost`` counts words of two or more letters in their
     parameters that are not in the text."""
 
     name: str
@@ -37,28 +37,28 @@ class Account:
         self._rows: dict[tuple[str, str], list[int]] = {}
 
     def note(self, name: str, fate: str, times: int, lost: int) -> None:
-        """Add to what is known of templates of this name."""
+        """Add to the counts of templates of this name and fate."""
         row = self._rows.setdefault((name[:_LONGEST_NAME], fate), [0, 0])
         row[0] += times
         row[1] += lost
 
     def compared(self, name: str, fate: Fate, values: Iterable[str], text: str) -> None:
-        """A template with these values became ``text``: a value that is not in it is lost."""
+        """Count a template with these values that became ``text``; values not in it are lost."""
         lost = sum(words(value) for value in values if value not in text)
         self.note(name, fate, 1, lost)
 
     def add(self, rows: Iterable[Sequence[str | int]]) -> None:
-        """Take up rows of another account."""
+        """Add the rows of another account."""
         for name, fate, times, lost in rows:
             self.note(str(name), str(fate), int(times), int(lost))
 
     @property
     def rows(self) -> list[Became]:
-        """Most words lost first, then the commonest."""
+        """The counts, most words lost first, then most frequent."""
         found = [Became(*key, *counts) for key, counts in self._rows.items()]
         return sorted(found, key=lambda row: (-row.lost, -row.times, row.name, row.fate))
 
 
 def words(text: str) -> int:
-    """Words of two letters or more."""
+    """The number of words of two or more letters."""
     return len(_LETTERS.findall(text))

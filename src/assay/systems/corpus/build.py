@@ -1,9 +1,9 @@
-"""From a source to passages on disk: on all cores, as a stream, going on after a kill.
+"""Building a corpus from a source: streaming, on all cores, and resumable after a kill.
 
-The source is read by one process and cut into batches; others clean the batches and write a part
-file each, under its name only when whole. A line in the journal says that a part is done. When
-all are, the parts become the corpus. A build that was stopped finds its journal, skips what is
-done and goes on; the result is the same bytes.
+One process reads the source and divides it into batches. Others clean the batches and write a part
+file each, which gets its name only when complete; a line in the journal then marks it as done. When
+all are done, the parts become the corpus. A stopped build resumes from its journal and produces the
+same bytes.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ from assay.systems.corpus.workers import Begin, Workers
 _BATCH_DOCUMENTS = 200
 _BATCH_CHARS = 2_000_000
 MOST_TEMPLATES = 1000
-"""Kinds of templates that the manifest names, those that lost most words first."""
+"""Kinds of templates listed in the manifest, those that lost most words first."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """How a corpus is made. ``disambiguations``: keep pages that list the meanings of a name.
-    ``page_seconds``: a page that takes longer to read is left out and named."""
+    """How a corpus is built. ``disambiguations``: keep pages that list the meanings of a name.
+    ``page_seconds``: pages that take longer are left out and reported."""
 
     source: SourceSettings = field(default_factory=SourceSettings)
     clean: CleanSettings = field(default_factory=CleanSettings)
@@ -73,10 +73,10 @@ class BuildSettings:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did. ``counts`` holds documents, passages, words and what was left out:
+    """The result of a build. ``counts`` holds documents, passages, words and what was left out:
     redirects, other namespaces, disambiguations, empty pages, pages that took too long, unreadable
-    files, files of other kinds, ids that came twice. ``templates``: what became of those in
-    wikitext. ``updated``: what an update did."""
+    files, files of other kinds, duplicate ids. ``templates`` counts what happened to templates in
+    wikitext, ``updated`` what an update changed."""
 
     counts: Mapping[str, int]
     faults: tuple[Fault, ...]
@@ -89,8 +89,8 @@ class Built:
 def document_text(
     document: Document, settings: CleanSettings, account: Account | None = None
 ) -> str:
-    """The clean text of a document; a wiki page begins with its title. ``account`` is told what
-    became of its templates, and of a web page's frame."""
+    """The clean text of a document; that of a wiki page begins with its title. ``account`` records
+    its templates, and a web page's frame."""
     if document.kind is not TextKind.WIKITEXT:
         if account is not None:
             for name, lost in document.dropped:
@@ -105,7 +105,7 @@ def document_text(
 def document_passages(
     document: Document, settings: BuildSettings, account: Account | None = None
 ) -> list[CutPassage]:
-    """The passages of a document; a segment is one as it is."""
+    """The passages of a document. A segment is one passage, unchanged."""
     text = document_text(document, settings.clean, account)
     if document.kind is TextKind.SEGMENT:
         whole = CutPassage(
@@ -127,11 +127,11 @@ def build_corpus(
 ) -> Built:
     """Build the corpus of ``source_path`` into the folder ``out``.
 
-    ``processes`` clean at once, as many as there are cores where None. A build that was stopped
-    is gone on with; ``restart`` begins anew. ``update`` makes only those passages of a corpus in
-    ``out`` again whose document is new or has changed, and drops those of documents that are gone:
-    the result is that of a build from the beginning. Raises SettingsError where ``out`` holds a
-    corpus or the beginning of another build, or another process builds there.
+    ``processes`` is the number of worker processes (None: one for each core). A stopped build is
+    resumed, or with ``restart`` begun again. ``update`` rebuilds only documents of the corpus in
+    ``out`` that are new or changed, and drops those that are gone, with the same result as a full
+    build. Raises SettingsError if ``out`` holds a corpus or an unfinished other build, or if
+    another process is building there.
     """
     how = settings or BuildSettings()
     source = Source(source_path, how.source)
@@ -235,7 +235,7 @@ def _batches(
     source: Source, skip: int, first: int, faults: dict[int, BatchFaults]
 ) -> Iterator[tuple[int, list[Item]]]:
     """The source in batches, numbered from ``first``; the same source gives the same batches.
-    The faults found while a batch was read are put into ``faults`` before it is given."""
+    Faults found while reading a batch are put into ``faults`` before it is yielded."""
     batch: list[Item] = []
     size = 0
     number = first
@@ -302,9 +302,8 @@ def _build_pages(
 
 
 def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str]:
-    """Make the corpus from its parts and count what was left out: of documents with one id the
-    first is kept. (Segments are passages already: theirs are all kept.) What was there before
-    stays until all of the new is written."""
+    """Make the corpus from its parts and count what was left out. Of documents with the same id the
+    first is kept, but all segments are. An old corpus stays until the new one is complete."""
     # Whoever is stopped from here on goes on from the parts, which are all there.
     for path in (out / "documents").glob("*.json.gz"):
         path.unlink()
@@ -331,7 +330,7 @@ def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str
 
 
 def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) -> Iterator[bytes]:
-    """The lines of each document, but for those whose id was there before."""
+    """The lines of each document whose id has not occurred before."""
     at = 0
     for (head, doc, _), group in groupby(_part_lines(workdir, parts), key=lambda each: each[:3]):
         rows = [(orjson.loads(data), data) for *_, data in group]
@@ -351,7 +350,7 @@ def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) ->
 
 
 def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, int, bytes]]:
-    """What each passage was made of, its document, how many documents had begun, and its line."""
+    """Each passage's heading line, document, number of documents so far, and line."""
     begun, last = 0, ("", "")
     for number in range(parts):
         head = b""

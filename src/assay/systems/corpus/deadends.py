@@ -1,8 +1,8 @@
-"""What the parser would begin over and over is made plain text before it is parsed.
+"""Escaping markup that never ends, which the parser would backtrack over.
 
-mwparserfromhell reads a tag or a link on to where it might end; where it never does, it goes back
-and reads the same again as text. Some of these are on many pages and cost nothing; a page with
-thousands takes time that grows with the square of their number.
+mwparserfromhell looks for the end of a tag or link; if there is none, it goes back and reads the
+same again as text. A few of these cost nothing, but the time grows with the square of their number,
+and some pages have thousands.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _BRACKET = re.compile(r"(\[(?=[a-z][a-z+.-]*:|//))|[][\n]", re.I)
 
 
 def without_dead_ends(text: str) -> str:
-    """``text`` with tags, links, tables and templates that never end written as entities, where
-    they are more than a few: the parser takes them for text, and so does the reader."""
+    """``text`` with tags, links, tables and templates that never end escaped as entities if there
+    are more than a few, so that the parser takes them for text, as a reader does."""
     if text.count("<") > _FEW:
         text = _escaped(text, _open_tags(text))
     if text.count("[") > _FEW:
@@ -47,8 +47,8 @@ def _escaped(text: str, places: list[int]) -> str:
 
 
 class _Begun:
-    """What is begun and has not ended, the innermost last; ``lost`` is where that lies which what
-    is around it ended before it did."""
+    """Elements that are still open, the innermost last. ``lost`` holds the places of elements that
+    were still open when one around them ended."""
 
     def __init__(self) -> None:
         self.lost: list[int] = []
@@ -72,7 +72,7 @@ class _Begun:
 
 
 def _open_tags(text: str) -> list[int]:
-    """Where a tag begins that has no ``>``, or no end tag before that of a tag around it."""
+    """The places of tags that have no ``>``, or no end tag before that of a tag around them."""
     begun = _Begun()
     for mark in _TAG.finditer(text):
         name = mark.group(2).lower()
@@ -86,7 +86,7 @@ def _open_tags(text: str) -> list[int]:
 
 
 def _open_links(text: str) -> list[int]:
-    """Where an external link in brackets begins that does not end on its line."""
+    """The places of bracketed external links that do not end on their line."""
     found: list[int] = []
     stack: list[tuple[bool, int]] = []
     for mark in _BRACKET.finditer(text):
@@ -103,8 +103,8 @@ def _open_links(text: str) -> list[int]:
 
 
 def _open_pairs(text: str) -> list[int]:
-    """Where a template, a table or an internal link begins that does not end before what is
-    around it."""
+    """The places of templates, tables and internal links that do not end before what is around
+    them."""
     begun = _Begun()
     for mark in _PAIR.finditer(text):
         pair = mark.group(mark.lastgroup or 0)

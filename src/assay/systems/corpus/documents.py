@@ -1,7 +1,6 @@
-"""Where documents come from: dumps, folders of wikitext, segment files, plain tables.
+"""Sources of documents: dumps, folders of wikitext, segment files, plain tables.
 
-Everything is read as a stream, one document at a time. What cannot be read is reported with file
-and line and left out; the rest goes on.
+Documents are streamed one at a time. Unreadable ones are reported with file and line and left out.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from assay.systems.corpus.wikitext import is_redirect
 
 
 class TextKind(StrEnum):
-    """What a document's text is: wikitext, plain text, or a passage that must not be cut."""
+    """The kind of a document's text: wikitext, plain text, or a passage that must not be cut."""
 
     WIKITEXT = "wikitext"
     PLAIN = "plain"
@@ -57,8 +56,8 @@ class TextKind(StrEnum):
 
 
 class Document(NamedTuple):
-    """One document as it came; ``segment`` is the passage id of one that is a passage already.
-    ``dropped``: parts of it that are not in its text, and how many words they had."""
+    """A document as read from a source. ``segment`` is the passage id if it is already a passage.
+    ``dropped`` lists parts that are not in its text, with their numbers of words."""
 
     id: str
     title: str
@@ -69,8 +68,8 @@ class Document(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """What is no document, and why: ``redirect``, ``namespace``, or ``unreadable`` for a file
-    that should hold one."""
+    """An item that is not a document, and why: ``redirect``, ``namespace``, or ``unreadable`` for a
+    file that should hold one."""
 
     why: str
 
@@ -80,8 +79,8 @@ Item = Document | Skipped
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """``namespaces``: numbers of the MediaWiki namespaces that are read (0: articles). ``ids``:
-    whether a dump's documents are called by page ``id`` or by ``title``."""
+    """``namespaces``: numbers of the MediaWiki namespaces to read (0: articles). ``ids``: whether
+    page ``id`` or ``title`` becomes the document id in a dump."""
 
     format: SourceFormat = SourceFormat.AUTO
     namespaces: tuple[int, ...] = (0,)
@@ -98,7 +97,7 @@ _TEXTS = ("segment", "text", "contents", "body", "content", "passage", "wikitext
 class Source:
     """A file or a folder of files, and the documents in it.
 
-    Raises SettingsError where there is nothing to read or its format cannot be told.
+    Raises SettingsError if there is nothing to read or the format is unknown.
     """
 
     def __init__(self, path: Path, settings: SourceSettings) -> None:
@@ -109,7 +108,7 @@ class Source:
         self._at: Callable[[], int] = _nothing  # how much of the file that is being read
         self._before = 0
         self.of_other_kinds = 0
-        """Files of the folder whose ending says that they hold no document."""
+        """Number of files in the folder that hold no document, by their extension."""
         if path.is_dir():
             every = list(files_in(path))
             self.files = tuple(filter(is_read, every))
@@ -126,22 +125,22 @@ class Source:
 
     @cached_property
     def single_documents(self) -> bool:
-        """Whether every file holds exactly one document, so that those to skip need not be read."""
+        """Whether every file holds exactly one document, so that skipped files need not be read."""
         return all(self._format(self._file(name)) in ONE_EACH for name in self.files)
 
     @property
     def total(self) -> int:
-        """How much there is: bytes as they lie on the disk."""
+        """The source's size on disk in bytes."""
         return sum(self._file(name).stat().st_size for name in self.files)
 
     @property
     def done(self) -> int:
-        """How much of ``total`` has been read."""
+        """The bytes of ``total`` read so far."""
         return self._before + self._at()
 
     def fingerprint(self) -> str:
-        """Changes when the source does: names, sizes and settings. (Not the contents: those of a
-        dump take as long to read as the build.)"""
+        """A hash of names, sizes and settings that changes when the source does. Contents are left
+        out, as reading a dump takes as long as building."""
         digest = hashlib.sha256(repr(self.settings).encode())
         for name in self.files:
             digest.update(f"{name}\0".encode())
@@ -149,7 +148,7 @@ class Source:
         return digest.hexdigest()[:32]
 
     def items(self, skip: int = 0) -> Iterator[Item]:
-        """All documents in a fixed order, but for the first ``skip``."""
+        """All documents in a fixed order, without the first ``skip``."""
         left = skip
         for path in map(self._file, self.files):
             if left and self.single_documents:
@@ -164,7 +163,7 @@ class Source:
             self._before += path.stat().st_size
 
     def fault(self, path: Path, line: int, why: str, cure: str, topic: str | None = None) -> None:
-        """Note what could not be read; the first 100 are kept, the rest counted."""
+        """Record something unreadable. The first 100 faults are kept, the rest counted."""
         if len(self.faults) < _KEPT_FAULTS:
             self.faults.append(
                 Fault(printable(str(path)), line, topic, printable(why), printable(cure))
@@ -173,7 +172,7 @@ class Source:
             self.more_faults += 1
 
     def recall(self, faults: Iterable[Fault], more: int) -> None:
-        """Take up faults that were found before, in files that will not be read again."""
+        """Restore faults found earlier in files that will not be read again."""
         known = [*self.faults, *faults]
         self.faults[:] = known[:_KEPT_FAULTS]
         self.more_faults += more + len(known[_KEPT_FAULTS:])
@@ -245,7 +244,7 @@ class Source:
         return Document(one, title or one, text, TextKind.WIKITEXT)
 
     def _page(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
-        """A file with one page; header lines (``# QID: …``) give id and title."""
+        """A file with one page, whose header lines (``# QID: …``) give id and title."""
         text = self._text(path, stream.read())
         header: dict[str, str] = {}
         start = 0
@@ -264,7 +263,7 @@ class Source:
         )
 
     def _text(self, path: Path, data: bytes) -> str:
-        """A whole file: UTF-8, or UTF-16 where it says so."""
+        """A whole file's text: UTF-8, or UTF-16 if marked as such."""
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return data.decode("utf-16", errors="replace")
         return self._decoded(path, data)
@@ -291,7 +290,7 @@ class Source:
             self.fault(path, 0, "The file is empty.", "Use a file with documents.")
 
     def _json_lines(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
-        """JSON objects, one a line: MS MARCO V2.1 segments and documents, BEIR, Pyserini …"""
+        """JSON objects, one per line: MS MARCO V2.1 segments and documents, BEIR, Pyserini …"""
         for number, line in self._lines(path, stream):
             try:
                 row = orjson.loads(line)
@@ -301,7 +300,7 @@ class Source:
             yield from self._row(path, number, row)
 
     def _csv(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
-        """A table with a header, whose columns are called as the fields of ``.jsonl`` are."""
+        """A table whose header names the same fields as ``.jsonl``."""
         lines = enumerate(io.BufferedReader(cast("Any", stream), 1 << 20), 1)
         try:
             for number, row in csv_rows(self._decoded(path, line, n) for n, line in lines):
@@ -317,7 +316,7 @@ class Source:
             yield found
 
     def _whole_file(self, path: Path, kind: SourceFormat, data: bytes) -> Item:
-        """A page of the web, a PDF or Markdown; its id is the file's place in the folder."""
+        """A web page, a PDF or Markdown; its id is the file's path in the folder."""
         try:
             if kind is SourceFormat.PDF:
                 read = pdf_text(data)
@@ -343,14 +342,14 @@ class Source:
 
     @cached_property
     def _shared(self) -> frozenset[str]:
-        """Names of files, without endings, of which there are two: ``a.html`` and ``a.pdf``."""
+        """File names that are the same without extension, such as ``a.html`` and ``a.pdf``."""
         names = (name for name in self.files if name and self._format(self._file(name)) in PAGES)
         return frozenset(
             stem for stem, count in Counter(map(bare_name, names)).items() if count > 1
         )
 
     def _table(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
-        """``id<TAB>text`` or ``id<TAB>title<TAB>text``; a first line of these words is a header."""
+        """``id<TAB>text`` or ``id<TAB>title<TAB>text``, possibly after a header of these words."""
         for number, line in self._lines(path, stream):
             cells = self._decoded(path, line, number).split("\t")
             if number == 1 and cells[0].lower() in _IDS and cells[-1].lower() in _TEXTS:

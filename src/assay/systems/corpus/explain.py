@@ -1,4 +1,4 @@
-"""A page's source beside its text: which words came through, and where they went."""
+"""A page's source beside its text, to show which words were kept and where they went."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ _WORD = re.compile(r"\w+")
 
 class Beside(NamedTuple):
     """A line of the source in pieces, each with whether it was ``dropped``, and the part of the
-    text that its words are in."""
+    text that holds its words."""
 
     source: list[tuple[str, bool]]
     text: str
 
 
 class Explained(NamedTuple):
-    """The lines of a page, and what became of its templates."""
+    """The lines of a page, and what happened to its templates."""
 
     lines: list[Beside]
     templates: list[Became]
 
 
 def explain(wikitext: str, title: str = "", settings: CleanSettings | None = None) -> Explained:
-    """Every line of ``wikitext`` beside what :func:`clean` makes of it.
+    """Every line of ``wikitext`` beside the text that :func:`clean` makes of it.
 
-    Words are matched in order; a word of the source that has none to match is dropped: the markup,
-    and whatever else is not in the text.
+    Words are matched in order. Source words without a match, markup included, count as dropped.
     """
     account = Account()
     text = clean(wikitext, title, settings, account)
@@ -57,7 +56,7 @@ def _lines(
     theirs: list[tuple[int, int]],
     met: dict[int, int],
 ) -> Iterator[Beside]:
-    """Each part of the text stands beside the line that its first matched word is from."""
+    """Put each part of the text beside the source line of its first matched word."""
     word, start, said = 0, 0, 0
     lines = wikitext.split("\n")
     for number, line in enumerate(lines):
@@ -84,7 +83,7 @@ def _lines(
 
 
 def _joined(pieces: list[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Neighbours that were both dropped, with nothing but signs between, as one piece."""
+    """Join neighbouring dropped pieces that have only punctuation between them."""
     found: list[tuple[str, bool]] = []
     for text, dropped in pieces:
         if not text:

@@ -1,4 +1,4 @@
-"""The files of a source: what they hold by their names, and what their documents are called."""
+"""The files of a source: their formats by name, and the ids of their documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.systems.corpus.packed import PACKED
 
 
 class SourceFormat(StrEnum):
-    """What a source holds; ``auto`` looks at names and first bytes."""
+    """The format of a source; ``auto`` detects it from names and first bytes."""
 
     AUTO = "auto"
     MEDIAWIKI = "mediawiki"
@@ -47,11 +47,11 @@ ENDINGS = {
 }
 PAGES = frozenset((SourceFormat.HTML, SourceFormat.PDF, SourceFormat.MARKDOWN))
 ONE_EACH = PAGES | {SourceFormat.WIKITEXT}
-"""Formats whose files hold one document each."""
+"""Formats with one document per file."""
 
 
 def format_of(path: Path) -> SourceFormat:
-    """What a file holds by its name. Raises SettingsError where that does not tell."""
+    """A file's format by its name. Raises SettingsError if the name does not tell."""
     found = ENDINGS.get(_ending(path.name))
     if found is None:
         raise SettingsError(
@@ -62,13 +62,13 @@ def format_of(path: Path) -> SourceFormat:
 
 
 def made_id(name: str) -> str:
-    """An id from a page's title or a file's name that can stand in runs of any format: no white
-    space, no semicolon, and NFC, as ids are compared."""
+    """An id, from a page's title or a file's name, that is valid in runs of any format: no white
+    space, no semicolon, and in NFC."""
     return "_".join(unicodedata.normalize("NFC", name).split()).replace(";", "%3B")
 
 
 def bare_name(name: str) -> str:
-    """A file's name without the ending that says what it holds."""
+    """A file's name without the extension that gives its format."""
     bare, ending = os.path.splitext(_unpacked(name))
     return bare if ending.lower() in ENDINGS else _unpacked(name)
 
@@ -80,8 +80,8 @@ def _unpacked(name: str) -> str:
 
 
 def files_in(folder: Path, below: str = "") -> Iterator[str]:
-    """Names of the files in ``folder``, folder by folder in order. Raises SettingsError where a
-    link leads to what lies elsewhere, or to a folder that holds it."""
+    """Names of the files in ``folder``, sorted folder by folder. Raises SettingsError if a link
+    leads outside, or to a folder that contains it."""
     with os.scandir(folder / below) as entries:
         found = sorted(
             (entry.name, entry.is_dir(), entry.is_symlink())
@@ -103,7 +103,7 @@ def files_in(folder: Path, below: str = "") -> Iterator[str]:
 
 
 def is_read(name: str) -> bool:
-    """Whether a file may hold documents, by its ending."""
+    """Whether a file may hold documents, by its extension."""
     return _ending(name) in ENDINGS
 
 

@@ -1,4 +1,4 @@
-"""What of a build is done: kept beside its parts, so that a build that was stopped goes on."""
+"""The journal of a build, kept beside its parts so that a stopped build can be resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.systems.corpus.store import MANIFEST, write_whole
 _PART = re.compile(r"\.?journal\.jsonl(?:\.fresh)?|\.?\d{7}\.jsonl(?:\.part)?")
 
 BatchFaults = tuple[tuple[Fault, ...], int]
-"""The faults that were kept of those found while a batch was read, and how many more there were."""
+"""The faults kept from reading a batch, and the number of further ones."""
 
 
 class DoneBatch(NamedTuple):
@@ -26,7 +26,7 @@ class DoneBatch(NamedTuple):
 
 
 class Journal:
-    """What of a build is done, in ``parts/journal.jsonl`` of the folder."""
+    """The finished batches of a build, in ``parts/journal.jsonl`` of the folder."""
 
     def __init__(
         self, out: Path, workdir: Path, state: Mapping[str, object], *, restart: bool, update: bool
@@ -79,7 +79,7 @@ class Journal:
                 for fault in row["slow"]:
                     self.slow[row["number"]].append(Fault(**fault))
         with self.path.open("ab") as stream:
-            # A build that was killed may have left half a line: the next begins one of its own.
+            # A killed build may have left half a line: start a new one.
             stream.write(b"\n")
 
     def write(self, done: DoneBatch) -> None:
@@ -91,7 +91,7 @@ class Journal:
             stream.write(orjson.dumps(row) + b"\n")
 
     def clear(self, manifest: Mapping[str, object]) -> None:
-        """Everything is in the corpus: the manifest says so, the parts go."""
+        """Write the manifest, as the corpus is complete, and remove the parts."""
         data = orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n"
         write_whole(self.out / MANIFEST, data)
         _remove(self.workdir)

@@ -1,7 +1,7 @@
-"""Small text work on wikitext: what is taken out before parsing and what is mended after it.
+"""Text processing of wikitext: removals before parsing and repairs after it.
 
-The words of the markup language that every wiki knows are listed here: HTML elements that may
-stand in wikitext, and extension tags.
+The vocabulary common to all wikis is listed here: HTML elements allowed in wikitext, and extension
+tags.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
 class Verbatim:
-    """Texts that no parser may look into, put back at the end."""
+    """Verbatim texts, hidden from the parser and put back at the end."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
 
     def take(self, text: str) -> str:
-        """A mark that stands for ``text``."""
+        """A placeholder for ``text``."""
         self._texts.append(text)
         return f"{VERBATIM_OPEN}{len(self._texts) - 1}{VERBATIM_CLOSE}"
 
     def restore(self, text: str) -> str:
-        """``text`` with every mark replaced; marks that were not made here vanish."""
+        """``text`` with every placeholder replaced; foreign ones vanish."""
         if VERBATIM_OPEN not in text:
             return text
         return _VERBATIM_MARK.sub(self._text, text)
@@ -84,8 +84,8 @@ class Verbatim:
 
 
 def before_parsing(wikitext: str, verbatim: Verbatim) -> str:
-    """``wikitext`` without comments, references and dropped extensions, with galleries as lists
-    and verbatim text taken out."""
+    """``wikitext`` without comments, references and dropped extensions, with galleries as lists and
+    verbatim text replaced by placeholders."""
     text = _CONTROL.sub("", _BREAKS.sub("\n", wikitext))  # at a NUL the parser stops reading
     text = _MARKS.sub("", text)
     if "<" in text:
@@ -98,10 +98,9 @@ def before_parsing(wikitext: str, verbatim: Verbatim) -> str:
 
 
 def _unquoted(line: re.Match[str]) -> str:
-    """A line without the quotes that make italics and bold, as MediaWiki reads them: both end
-    with the line, whatever is left open; of four quotes, and of more than five, those too many
-    are apostrophes; where italics and bold are both left open, three are one and italics
-    (``''Alien'''s``)."""
+    """A line without the quotes for italics and bold, read as in MediaWiki: both end with the line;
+    of four quotes, or more than five, the surplus ones are apostrophes; if both italics and bold
+    stay open, three quotes are an apostrophe and italics (``''Alien'''s``)."""
     text = line.group()
     lengths = [len(run) for run in _QUOTES.findall(text)]
     bold = sum(length in (3, 4) or length >= 5 for length in lengths)
@@ -120,7 +119,7 @@ def _unquoted(line: re.Match[str]) -> str:
 
 
 def _uncommented(text: str) -> str:
-    """``text`` without comments; one that is never closed ends with its line."""
+    """``text`` without comments; an unclosed one ends with its line."""
     parts: list[str] = []
     at = 0
     while (start := text.find("<!--", at)) >= 0:
@@ -133,9 +132,8 @@ def _uncommented(text: str) -> str:
 
 
 def _extensions(text: str, verbatim: Verbatim) -> str:
-    """``text`` with extension tags dealt with, in one go whatever is not closed: verbatim text
-    taken out, galleries as lists, the others dropped. Of a tag without its end only the tag goes,
-    as of an end without its tag."""
+    """Process extension tags in one pass: hide verbatim text, turn galleries into lists, drop the
+    others. Of an unmatched start or end tag only the tag itself is dropped."""
     marks = list(_EXTENSION.finditer(text))
     if not marks:
         return text
@@ -164,7 +162,7 @@ def _extensions(text: str, verbatim: Verbatim) -> str:
 
 
 def _said(name: str, inside: str, verbatim: Verbatim) -> str:
-    """What an extension tag leaves in the text."""
+    """The text that replaces an extension tag."""
     if name in _DROPPED:
         return ""
     if name == "gallery":
@@ -175,7 +173,7 @@ def _said(name: str, inside: str, verbatim: Verbatim) -> str:
 
 
 def after_parsing(text: str, verbatim: Verbatim, account: Account) -> str:
-    """The last pass: whatever markup the parser left is taken out, white space made regular.
+    """The last pass: remove any markup that the parser left, and normalise white space.
 
     The result holds no ``{{``, ``}}``, ``[[``, ``]]``, ``|-``, known HTML element or named
     entity, whatever the wikitext was.
@@ -200,13 +198,13 @@ def after_parsing(text: str, verbatim: Verbatim, account: Account) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that is not wikitext, with entities, controls and white space made regular only."""
+    """Normalise only entities, controls and white space, for text that is not wikitext."""
     text = _INVISIBLE.sub("", _CONTROL.sub("", _BREAKS.sub("\n", text)))
     return _MANY_LINES.sub("\n\n", _LINE_ENDS.sub("\n", _SPACES.sub(" ", text))).strip()
 
 
 def caption(options: list[str]) -> str:
-    """The caption among the options of a file link: the last that is no setting."""
+    """The caption among the options of a file link: the last one that is not a setting."""
     for option in reversed(options):
         word = option.strip()
         if word and not RULES["file_option"].fullmatch(word):
@@ -230,7 +228,7 @@ def _bare_links(line: re.Match[str]) -> str:
 
 
 def _no_markup(text: str) -> str:
-    """``text`` in which nothing that would be markup is left."""
+    """``text`` without any remaining markup."""
     for _ in range(MOST_PASSES):
         before = text
         if "&" in text:
@@ -250,5 +248,5 @@ def _no_markup(text: str) -> str:
             text = text.replace("|-", "| -")
         if text == before:
             return text
-    # Nested beyond all reason (a page made to hurt): nothing of it is kept that opens markup.
+    # Nested absurdly deep (a malicious page): drop everything that opens markup.
     return re.sub(r"[<>{}\[\]&|']+", " ", text)

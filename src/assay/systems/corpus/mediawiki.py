@@ -1,4 +1,4 @@
-"""The pages of a MediaWiki export as a stream; where the XML is broken, on from the next page."""
+"""Streaming the pages of a MediaWiki export; after broken XML, reading resumes at the next page."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _ROOT = b"<mediawiki>"
 
 
 class Broken(NamedTuple):
-    """A fault: its line (0: the whole file), and what is wrong there."""
+    """A fault in the XML: its line (0: the whole file) and a description."""
 
     line: int
     why: str
 
 
 def pages(stream: IO[bytes]) -> Iterator[dict[str, Any] | Broken]:
-    """The elements of each page by name, whatever the export's schema version, and faults in
-    their places. After a fault, reading goes on at the next ``<page>``."""
+    """The elements of each page by name, for any schema version, and faults where they occur. After
+    a fault, reading resumes at the next ``<page>``."""
     parser = _parser()
     top: Any = None
     data = stream.read(_CHUNK)
@@ -53,7 +53,7 @@ def pages(stream: IO[bytes]) -> Iterator[dict[str, Any] | Broken]:
                     found = True
                     elements = 0
                     yield {local(child.tag): child for child in element}
-                    # Of the root, too: it holds on to all that was under it.
+                    # Clear the root, too: it keeps everything that was under it.
                     element.clear()
                     top.clear()
             if silent > _SILENT or elements > _ELEMENTS:
@@ -94,8 +94,8 @@ def _parser() -> Any:
 
 
 def _place(data: bytes, lines: int, column: int, begin: int) -> int:
-    """Where in ``data`` a place lies that is so many lines on, at ``column``; ``data`` begins at
-    the column ``begin``. Or a little before it: columns are characters."""
+    """The offset in ``data`` of the place ``lines`` further on, at ``column``; ``data`` starts at
+    column ``begin``. It may be a little too low, as columns count characters."""
     if lines <= 0:
         return max(column - begin, 0) if not lines else 0
     at = 0
@@ -105,7 +105,7 @@ def _place(data: bytes, lines: int, column: int, begin: int) -> int:
 
 
 def _from_page(stream: IO[bytes], data: bytes, line: int, start: int) -> tuple[bytes, int]:
-    """What is left of the stream's chunk from the next ``<page>`` on, and the line of that."""
+    """The data from the next ``<page>`` on, and its line."""
     while (at := data.find(_PAGE, start)) < 0:
         more = stream.read(_CHUNK)
         if not more:

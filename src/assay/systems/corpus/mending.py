@@ -1,4 +1,4 @@
-"""Broken wikitext: mended before it is parsed, and what no parser could read said after it."""
+"""Broken wikitext: repairs before parsing, and rendering of what the parser could not read."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _CELL_LINE = re.compile(r"^[ \t]*[|!](?![ \t]?---)[ \t]*(?:[\w-]+[ \t]*=[^|\n]*\
 
 
 def mended(text: str) -> str:
-    """``text`` with line breaks in tables that lost them, and infoboxes that are never closed
-    ended where their fields do."""
+    """``text`` with lost line breaks in tables restored, and unclosed infoboxes ended after their
+    last field."""
     if "{|" in text:
         text = _ONE_LINE_TABLE.sub(_with_lines, text)
     return _with_closed_boxes(text)
 
 
 def _with_lines(table: re.Match[str]) -> str:
-    """A table that lost its line breaks, with those that its marks ask for."""
+    """A table with the line breaks restored that its marks imply."""
     return "\n" + _TABLE_MARK.sub(r"\n\1", table.group()) + "\n"
 
 
 def _with_closed_boxes(text: str) -> str:
-    """``text`` in which infoboxes that are never closed end where their fields do."""
+    """``text`` with unclosed infoboxes ended after their last field."""
     if text.count("{{") <= text.count("}}"):
         return text
     for box in list(_OPEN_BOX.finditer(text))[::-1][:_MOST_BOXES]:
@@ -55,7 +55,7 @@ def _with_closed_boxes(text: str) -> str:
 
 
 def leftovers(text: str, account: Account) -> str:
-    """Templates, links and tables that the parser could not read, innermost first."""
+    """Render templates, links and tables that the parser could not read, innermost first."""
 
     def inner(found: re.Match[str]) -> str:
         name, *parameters = outer_bars(found.group()[2:-2])
@@ -77,7 +77,7 @@ def leftovers(text: str, account: Account) -> str:
             break
         text = fewer
     if "{{" in text or "}}" in text:
-        # A template that is never closed: its fields are what can be saved of it.
+        # An unclosed template: only its fields can be saved.
         text = _EMPTY_FIELD.sub("", _FIELD_LINE.sub(_field, text))
         text = re.sub(r"\{\{(?:[^\n|{}]{0,60}(?:\||(?=\n)))?", "", text)
     for _ in range(MOST_PASSES):
@@ -109,7 +109,7 @@ def _link_text(found: re.Match[str]) -> str:
 
 
 def outer_bars(text: str) -> list[str]:
-    """``text`` split at the bars that stand in no link or template."""
+    """``text`` split at bars outside links and templates."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         if char in "[{":

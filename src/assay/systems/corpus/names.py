@@ -1,5 +1,5 @@
-"""The names that the wikitext reader knows: templates by what becomes of them (nothing, a list, a
-date, a sum of money, a text), and what an internal link leads to by its namespace."""
+"""Names known to the wikitext reader: templates by their treatment (dropped, or made a list, date,
+sum of money or text), and namespaces of internal links."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from assay.model.phrases import Phrases, phrases_in
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """The entries of ``text`` in order: separated by semicolons if it holds any, else by blanks."""
+    """The entries of ``text`` in order, separated by semicolons if it has any, else by spaces."""
     parts = text.split(";") if ";" in text else text.split()
     return tuple(" ".join(part.split()) for part in parts if part.strip())
 
 
 def name_set(text: str) -> frozenset[str]:
-    """The entries of ``text``, for look-ups."""
+    """The entries of ``text`` as a set."""
     return frozenset(listed(text))
 
 

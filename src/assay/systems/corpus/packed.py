@@ -1,4 +1,4 @@
-"""Files as they are or packed with gzip, bzip2 or 7-Zip, read as a stream of bytes."""
+"""Reading plain files and those compressed with gzip, bzip2 or 7-Zip as a stream of bytes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _7ZIP = ("7zz", "7z", "7za", "7zr")
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
-    """What the file holds, unpacked as it is read, and what tells how many bytes of the file as
-    it lies on the disk have been read. The first bytes say how it is packed, not the name."""
+    """The decompressed content as a stream, and a function that returns how many bytes of the file
+    on disk were read. The format is detected from the first bytes, not the name."""
     with path.open("rb") as raw:
         magic = raw.peek(6)[:6]
         if magic.startswith(b"\x1f\x8b"):
@@ -41,8 +41,8 @@ def _limited(stream: Any, path: Path) -> IO[bytes]:
 
 
 class _Limited(io.RawIOBase):
-    """A stream that ends with an OSError where a file unpacks to more than it may. Dumps are large,
-    and are not held in memory: their size is no matter, only how many times their own it is."""
+    """A stream that raises OSError if a file's compression ratio is too high. The size itself is
+    not limited, as dumps are large and never held in memory."""
 
     def __init__(self, stream: Any, path: Path) -> None:
         self._stream = stream
@@ -65,8 +65,8 @@ class _Limited(io.RawIOBase):
 
 @contextmanager
 def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
-    """What a 7-Zip archive holds, through the 7z tool. Raises PrerequisiteError without it,
-    OSError at the end of a damaged archive."""
+    """The content of a 7-Zip archive, through the 7z tool. Raises PrerequisiteError if that is
+    missing, OSError at the end of a damaged archive."""
     tool = next((found for name in _7ZIP if (found := shutil.which(name))), None)
     if tool is None:
         raise PrerequisiteError(
@@ -85,7 +85,7 @@ def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if process.stdout is not None:
             process.stdout.close()
-        # Where nobody reads on it would wait at a full pipe for ever.
+        # If nobody reads on, it would wait for ever at a full pipe.
         process.kill() if not whole else None
         status = process.wait()
     if whole and status > 0:

@@ -1,6 +1,6 @@
-"""Documents cut into overlapping passages of so many words.
+"""Cutting documents into overlapping passages by number of words.
 
-A passage is one consecutive part of its document's text, character for character.
+A passage is a contiguous part of its document's text, character for character.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _HEADING = re.compile(
 
 
 class CutPassage(NamedTuple):
-    """One passage. ``number`` counts from 0 within the document; ``start`` is the offset of its
-    first character in the document's text; ``overlap`` is how many of its ``words`` words the
-    passage before it holds too."""
+    """A passage. ``number`` counts from 0 within the document, ``start`` is its character offset in
+    the document's text, and ``overlap`` the number of its ``words`` shared with the previous
+    passage."""
 
     id: str
     doc: str
@@ -38,13 +38,13 @@ class CutPassage(NamedTuple):
 
     @property
     def overlap_ratio(self) -> float:
-        """The share of this passage's words that the passage before it holds too."""
+        """The share of this passage's words that the previous passage holds too."""
         return self.overlap / self.words if self.words else 0.0
 
 
 class Cut(StrEnum):
-    """Where passages may end: after any word, at the end of a sentence or line, or before a
-    heading (a short line of its own, or one that Markdown marks)."""
+    """Where passages may end: after any word, after a sentence or line, or before a heading (a
+    short line by itself, or a Markdown heading)."""
 
     WORDS = "words"
     SENTENCES = "sentences"
@@ -52,8 +52,8 @@ class Cut(StrEnum):
 
 
 class WordWindow(NamedTuple):
-    """Words a passage, and how many of them it shares with the one before; at most so many where
-    passages end with sentences or before headings."""
+    """The words of a passage, and how many it shares with the previous one. Both are upper limits
+    if passages end with sentences or before headings."""
 
     words: int = 400
     overlap: int = 60
@@ -61,8 +61,8 @@ class WordWindow(NamedTuple):
 
     @classmethod
     def of(cls, words: int, overlap: float, by: Cut = Cut.WORDS) -> WordWindow:
-        """From the length in words and the overlap as a share of it. Raises SettingsError for
-        lengths below 1 and shares outside [0, 1)."""
+        """A window from the length in words and the overlap as a share of it. Raises SettingsError
+        for lengths below 1 and shares outside [0, 1)."""
         if words < 1:
             raise SettingsError("A passage has at least one word: use --words 1 or more.")
         if not 0 <= overlap < 1:
@@ -73,10 +73,10 @@ class WordWindow(NamedTuple):
 def cut(text: str, window: WordWindow) -> Iterator[tuple[int, str, int, int]]:
     """The passages of ``text`` as (start, text, words, overlap).
 
-    Each window begins ``window.words - window.overlap`` words after the one before; the last one
-    is as long as what is left, and holds at least one word that none before it holds. Where
-    passages end with sentences, or before headings, windows are shortened to that, and the overlap
-    is whole sentences, or none before a heading; what is longer than a window is cut by words.
+    Each window starts ``window.words - window.overlap`` words after the previous one. The last one
+    may be shorter, but has at least one new word. If passages end with sentences or before
+    headings, windows are shortened accordingly and overlap by whole sentences, or not at all at a
+    heading; anything longer than a window is cut by words.
     """
     spans = word_spans(text)
     marks = _marks(text, spans, window.by)
@@ -98,7 +98,7 @@ def cut(text: str, window: WordWindow) -> Iterator[tuple[int, str, int, int]]:
 
 
 def _marks(text: str, spans: list[tuple[int, int]], by: Cut) -> list[int]:
-    """The numbers of the words that begin a sentence or a heading, but for the first."""
+    """The numbers of the words, except the first, that begin a sentence or a heading."""
     if by is Cut.WORDS:
         return []
     pattern = _HEADING if by is Cut.HEADINGS else _SENTENCE
@@ -108,6 +108,6 @@ def _marks(text: str, spans: list[tuple[int, int]], by: Cut) -> list[int]:
 
 
 def passages(doc: str, title: str, text: str, window: WordWindow) -> Iterator[CutPassage]:
-    """The passages of a document; their ids are ``DOC#0``, ``DOC#1`` …"""
+    """The passages of a document, with the ids ``DOC#0``, ``DOC#1`` …"""
     for number, (start, part, words, overlap) in enumerate(cut(text, window)):
         yield CutPassage(f"{doc}#{number}", doc, title, number, part, words, overlap, start)

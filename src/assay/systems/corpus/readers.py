@@ -1,4 +1,4 @@
-"""Pages of the web, PDF and Markdown to plain text, by well-kept libraries."""
+"""Extracting plain text from web pages, PDF and Markdown, with well-maintained libraries."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _MOST_FRAMES = 300
 _SUBJECT = "main, article, h1"
 _LONGEST_CELL = 100_000_000  # characters
 _CODECS = {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
-"""As browsers read them: with the makers' characters, of which pages are full."""
+"""Encodings as browsers read them: with the vendors' extra characters, which are common."""
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.S)
 _GLYPHS = re.compile("[\u2e80-\u2fdf\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
-"""Ligatures, radicals and positional forms, in which PDF holds letters as they are drawn."""
+"""Ligatures, radicals and positional forms, with which PDF encodes letters as drawn."""
 
 
 class ReadDocument(NamedTuple):
-    """A document that was read: ``dropped`` says of parts that are not in the text their name and
-    how many words there were; ``unread`` what could not be read of it."""
+    """A document that was read. ``dropped`` names parts left out of the text, with their numbers of
+    words; ``unread`` says what could not be read."""
 
     title: str
     text: str
@@ -42,8 +42,8 @@ class ReadDocument(NamedTuple):
 
 
 def html_encoding(data: bytes) -> str:
-    """What a web page is written in: UTF-8 where it can be, else what its first bytes or its
-    ``<meta charset>`` say, else what its bytes look like."""
+    """A web page's encoding: UTF-8 if valid, else by its first bytes or ``<meta charset>``, else
+    guessed."""
     if b"\x1b" not in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:
             data.decode()
@@ -57,9 +57,9 @@ def html_encoding(data: bytes) -> str:
 
 
 def html_text(html: str) -> ReadDocument:
-    """A web page without its frame (navigation, banner, footer, asides, forms): headings,
-    paragraphs, lists ``- …`` and tables on lines of their own. Asides that are infoboxes are no
-    frame, nor is what holds the page's heading or more than half of its words."""
+    """A web page's text without its frame (navigation, banner, footer, asides, forms): headings,
+    paragraphs, lists ``- …`` and tables on separate lines. Infoboxes, and elements with the page's
+    heading or more than half of its words, are not frame."""
     tree = _library("resiliparse.parse.html").HTMLTree.parse(html)
     if tree.body is None:
         return ReadDocument(tree.title or "", "")
@@ -78,8 +78,8 @@ def html_text(html: str) -> ReadDocument:
 
 
 def pdf_text(data: bytes) -> ReadDocument:
-    """A PDF, page by page; pages that are pictures have no text. Raises ValueError for what cannot
-    be read."""
+    """A PDF's text, page by page; scanned pages have none. Raises ValueError if it cannot be
+    read."""
     library = _library("pypdf")
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong is told as a fault
     pages: list[str] = []
@@ -108,8 +108,8 @@ def _why(error: Exception) -> str:
 
 
 def markdown_text(source: str) -> ReadDocument:
-    """Markdown, called by its first heading or by a front matter: headings keep their ``#``,
-    lists are lines ``- …``, tables stay, links and HTML leave their words."""
+    """The text of Markdown, titled by its first heading or front matter: headings keep their ``#``,
+    lists become lines ``- …``, tables stay, and of links and HTML only the words are kept."""
     parser = _library("markdown_it").MarkdownIt("commonmark").enable("table")
     front = _FRONT_MATTER.match(source)
     named = _TITLE.search(front[1]) if front else None
@@ -143,15 +143,15 @@ def markdown_text(source: str) -> ReadDocument:
 
 
 def _said(inline: Any) -> str:
-    """The words of a part of a line; of an image those that stand for it."""
+    """The words of an inline element; of an image its alternative text."""
     if inline.type in ("softbreak", "hardbreak"):
         return "\n"
     return "" if inline.type == "html_inline" else str(inline.content)
 
 
 def csv_rows(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with a header, in which commas, tabs or semicolons stand between cells,
-    each with the number of its last line. Raises csv.Error for what is none."""
+    """The rows of a table with a header and cells separated by commas, tabs or semicolons, each
+    with the number of its last line. Raises csv.Error if it is malformed."""
     header = next(lines, "")
     csv.field_size_limit(_LONGEST_CELL)
     rows = csv.reader(chain((header,), lines), delimiter=separator(header), strict=True)
@@ -162,7 +162,7 @@ def csv_rows(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def parquet_rows(path: Path, at_once: int = 2000) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file, some at a time. Raises OSError for what cannot be read."""
+    """The rows of a Parquet file, read in blocks. Raises OSError if it cannot be read."""
     import polars as pl  # noqa: PLC0415 (slow to load, and most sources need none of it)
 
     try:

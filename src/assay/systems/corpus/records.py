@@ -1,4 +1,4 @@
-"""Passages as records: the fields that corpora call them by, whoever made them."""
+"""Reading passages from records, whatever their corpus calls the fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LISTS = ("passages", "chunks", "contents")
 
 
 def file_passages(path: Path) -> Iterator[CutPassage]:
-    """The passages in one document's file: a list, or an object with a list in it."""
+    """The passages in a document's file: a list, or an object that contains one."""
     try:
         found = orjson.loads(read_text(path).data)
     except orjson.JSONDecodeError as error:
@@ -47,8 +47,8 @@ def file_passages(path: Path) -> Iterator[CutPassage]:
 
 
 def passage_of(row: object, path: Path, number: int) -> CutPassage:
-    """The passage that a record is, of line ``number`` of a file (0: the whole file). Raises
-    FormatError for what is none."""
+    """The passage in a record from line ``number`` of a file (0: the whole file). Raises
+    FormatError if it is not one."""
     if not isinstance(row, Mapping):
         raise unreadable(path, number, "A passage must be a JSON object.")
     value = {
@@ -74,6 +74,6 @@ def passage_of(row: object, path: Path, number: int) -> CutPassage:
 
 
 def unreadable(path: Path, line: int, why: str) -> FormatError:
-    """That a line of a corpus cannot be read (0: the whole file)."""
+    """The error for an unreadable line of a corpus (0: the whole file)."""
     fault = Fault(printable(str(path)), line, None, printable(why), "Build the corpus again.")
     return FormatError([fault])

@@ -1,6 +1,6 @@
-"""Passages on disk: one JSONL or Parquet file, or one compressed JSON file a document.
+"""Passages on disk: one JSONL or Parquet file, or one compressed JSON file per document.
 
-Reads what Assay writes and what R2C2's organisers ship (a folder of JSON files, each with the
+Reads corpora written by Assay or by R2C2's organisers (a folder of JSON files, each with the
 passages of one document); field names may differ a little.
 """
 
@@ -33,7 +33,7 @@ DOCUMENTS = "documents.sqlite"
 
 
 class Layout(StrEnum):
-    """How passages lie on the disk."""
+    """How passages are stored on disk."""
 
     JSONL = "jsonl"
     GZIP = "jsonl.gz"
@@ -43,12 +43,12 @@ class Layout(StrEnum):
 
 _SAFE = "-_.,()'!&=+@ "
 _NO_NAME = re.compile(r"\.|(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-"""What no file name begins with: such files are hidden, or on Windows devices."""
+"""Beginnings to avoid in file names: such files are hidden, or devices on Windows."""
 _ROWS = 20_000
 
 
 def line(passage: CutPassage) -> bytes:
-    """A passage as one line of JSON, with the line feed."""
+    """A passage as a line of JSON, line feed included."""
     return (
         orjson.dumps({**passage._asdict(), "overlap_ratio": round(passage.overlap_ratio, 6)})
         + b"\n"
@@ -61,7 +61,7 @@ def from_line(data: bytes) -> CutPassage:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a small file so that it is there whole or not at all."""
+    """Write a small file atomically."""
     fresh = path.with_name(f".{path.name}.fresh")
     fresh.write_bytes(data)
     fresh.replace(path)
@@ -71,8 +71,8 @@ def read_passages(path: Path) -> Iterator[CutPassage]:
     """All passages of a corpus in order: a folder made by ``assay corpus build``, a folder of
     documents, or a JSONL (also packed) or Parquet file.
 
-    Raises FormatError with file and line for what cannot be read, SettingsError where there is
-    no corpus.
+    Raises FormatError with file and line for unreadable content, SettingsError if there is no
+    corpus.
     """
     if path.is_dir():
         for name in (PASSAGES, f"{PASSAGES}.gz", "passages.parquet"):
@@ -90,8 +90,7 @@ def read_passages(path: Path) -> Iterator[CutPassage]:
 
 
 def passages_in(path: Path) -> int | None:
-    """How many passages a corpus has that Assay built; None where nobody knows before all are
-    read."""
+    """The number of passages of a corpus built by Assay; None if only reading them all can tell."""
     try:
         return int(orjson.loads((path / MANIFEST).read_bytes())["counts"]["passages"])
     except (OSError, ValueError, LookupError, TypeError):
@@ -99,9 +98,9 @@ def passages_in(path: Path) -> int | None:
 
 
 def write_passages(passages: Iterable[CutPassage], folder: Path, layout: Layout) -> int:
-    """Write ``passages`` (those of a document together) into ``folder``; returns how many.
+    """Write ``passages``, grouped by document, into ``folder``; return how many.
 
-    The file appears under its name only when whole.
+    The file gets its name only when complete.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if layout is Layout.DOCUMENTS:
@@ -137,14 +136,14 @@ _CURE = (
 
 
 class Documents:
-    """Where each document's passages lie in ``passages.jsonl``: look-ups by document id.
+    """An index from document ids to passages in ``passages.jsonl``.
 
-    Works as the corpus of ``read_pr_run``: ``get`` gives a document's text.
+    Can be the corpus of ``read_pr_run``: ``get`` returns a document's text.
     """
 
     def __init__(self, folder: Path, *, half_updated: bool = False) -> None:
-        """Open the look-up of ``folder``; raises SettingsError where it has none, or where the
-        passages are those of an update that was stopped (unless they may be ``half_updated``)."""
+        """Open the index of ``folder``. Raises SettingsError if it has none, or (without
+        ``half_updated``) if the passages are from an update that was stopped."""
         path = folder / DOCUMENTS
         self._folder = folder
         self._by_file = None
@@ -166,12 +165,12 @@ class Documents:
 
     @classmethod
     def fresh(cls, folder: Path) -> Documents:
-        """A new, empty look-up, written under another name until :meth:`finish`."""
+        """A new, empty index, written under another name until :meth:`finish`."""
         made = cls.__new__(cls)
         part = folder / f".{DOCUMENTS}.part"
         part.unlink(missing_ok=True)
         made._database = sqlite3.connect(part)
-        # Without a journal: what is half written has a name of its own and is begun anew.
+        # No rollback journal is needed: a half-written index has a temporary name.
         made._database.executescript(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
             "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, at INTEGER, size INTEGER,"
@@ -182,26 +181,26 @@ class Documents:
     def add(
         self, doc: str, title: str, at: int, size: int, source: str = "", templates: bytes = b"[]"
     ) -> bool:
-        """Note a document, with the fingerprint of what it was made of and what became of its
-        templates; False where its id was there before."""
+        """Add a document, with its source's fingerprint and what happened to its templates. Returns
+        False if its id is already there."""
         row = (doc, title, at, size, source, templates)
         made = self._database.execute("INSERT OR IGNORE INTO documents VALUES (?,?,?,?,?,?)", row)
         return made.rowcount > 0
 
     def finish(self, folder: Path, size: int) -> None:
-        """Close a fresh look-up of ``size`` bytes of passages and give it its name."""
+        """Close a fresh index of ``size`` bytes of passages and give it its name."""
         self._database.execute("INSERT INTO whole VALUES (?)", (size,))
         self._database.commit()
         self._database.close()
         (folder / f".{DOCUMENTS}.part").replace(folder / DOCUMENTS)
 
     def discard(self, folder: Path) -> None:
-        """Close a fresh look-up that is not needed."""
+        """Close and remove a fresh index that is not needed."""
         self._database.close()
         (folder / f".{DOCUMENTS}.part").unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the files of a look-up in a database."""
+        """Close the index and the file of passages."""
         self._database.close()
         self._stream.close()
 
@@ -212,7 +211,7 @@ class Documents:
             return int(self._database.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def passages(self, doc: str) -> list[CutPassage]:
-        """A document's passages in order; empty where there is no such document."""
+        """A document's passages in order; empty if there is no such document."""
         if self._by_file is not None:
             plain = self._by_file / f"{quote(doc, safe=_SAFE)[:200]}.json.gz"  # written elsewhere
             for path in (*_places(self._by_file, doc), plain):
@@ -232,8 +231,8 @@ class Documents:
         return [passage_of(row, self._folder / PASSAGES, 0) for row in found]
 
     def made_of(self, doc: str, source: str) -> tuple[list[Any], bytes] | None:
-        """What became of its templates, and the lines of its passages, for a document that was
-        made of ``source``; None where there is none."""
+        """What happened to the templates of a document, and its passages as lines; None if there is
+        no such document made from ``source``."""
         with told_of_damage(self._folder, _CURE):
             row = self._database.execute(
                 "SELECT at, size, templates FROM documents WHERE id = ? AND source = ?",
@@ -245,17 +244,17 @@ class Documents:
             return orjson.loads(row[2]), self._stream.read(row[1])
 
     def sources(self) -> Iterator[tuple[str, str]]:
-        """All ids, with the fingerprints of what the documents were made of."""
+        """All document ids with their sources' fingerprints."""
         yield from self._database.execute("SELECT id, source FROM documents")
 
     def get(self, key: str, /) -> str | None:
-        """A document's text, put together from its passages; None where there is none."""
+        """A document's text, reassembled from its passages; None if there is none."""
         found = self.passages(key)
         return joined(found) if found else None
 
 
 def joined(passages: Iterable[CutPassage]) -> str:
-    """The text that ``passages`` of one document were cut from (but for its last white space)."""
+    """The text that a document's ``passages`` were cut from, except for trailing white space."""
     text = ""
     for passage in passages:
         if passage.start > len(text) or (passage.start == 0 and text):
@@ -266,8 +265,8 @@ def joined(passages: Iterable[CutPassage]) -> str:
 
 
 def file_name(doc: str) -> str:
-    """A document id as a file name: everything but letters, digits and ``-_.,()' `` is escaped,
-    so that no id can lead out of a folder, and the beginning of what Windows takes for a device."""
+    """A document id as a file name. Everything but letters, digits and ``-_.,()' `` is escaped, so
+    that no id can lead out of a folder; so is the start of Windows device names."""
     safe = quote(doc, safe=_SAFE)
     if _NO_NAME.match(safe):
         safe = f"%{ord(safe[0]):02X}{safe[1:]}"
@@ -279,8 +278,8 @@ def _digest(doc: str) -> str:
 
 
 def _places(folder: Path, doc: str) -> tuple[Path, Path]:
-    """A document's file, and the one that it has where another's id differs from its own in
-    capitals alone, on a disk that does not tell these apart."""
+    """A document's file, and the file to use instead if the disk ignores case and another
+    document's id differs only in case."""
     name = file_name(doc)
     return folder / f"{name}.json.gz", folder / f"{name}~{_digest(doc)}.json.gz"
 
@@ -349,7 +348,7 @@ def _write_documents(passages: Iterable[CutPassage], folder: Path) -> int:
 
 
 def _write_parquet(passages: Iterable[CutPassage], target: Path) -> int:
-    """Through a JSONL file beside it, which polars turns into Parquet as a stream."""
+    """Write a JSONL file beside ``target``, and let polars convert it to Parquet as a stream."""
     import polars as pl  # noqa: PLC0415 (slow to load, and most stores are JSON Lines)
 
     text, number = pl.String, pl.Int64

@@ -1,4 +1,4 @@
-"""Wiki tables as Markdown tables: every cell's text, spans written out."""
+"""Wiki tables as Markdown tables: the text of every cell, with spans written out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BULLET = re.compile(r"^\s*(?:[-*#:;]\s+)+")
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One cell: its text and how many rows and columns it covers."""
+    """A cell: its text and the number of rows and columns it covers."""
 
     text: str
     header: bool = False
@@ -22,13 +22,13 @@ class TableCell:
 
 
 def span(raw: str) -> int:
-    """A span as written in wikitext; 1 where it is no sensible number."""
+    """Parse a span from wikitext; 1 if it is not a sensible number."""
     digits = re.match(r"\s*[\"']?\s*(\d{1,5})", raw)
     return min(max(int(digits.group(1)), 1), _MOST_SPAN) if digits else 1
 
 
 def one_line(text: str, between: str = ", ") -> str:
-    """The lines of ``text`` on one line, bullets off."""
+    """The lines of ``text`` joined into one, without bullets."""
     lines = [_BULLET.sub("", line).strip() for line in text.split("\n")]
     return between.join(line for line in lines if line and line not in ("-", "*"))
 
@@ -36,9 +36,9 @@ def one_line(text: str, between: str = ", ") -> str:
 def markdown(rows: Iterable[Iterable[TableCell]], caption: str = "") -> str:
     """A Markdown table (the first row is its head), after a line with the caption.
 
-    A cell that covers several rows is written in each of them: a passage may begin in the
-    middle of the table. One that covers several columns is written once, the rest stay empty.
-    Empty rows and columns are left out; a table without text is an empty string.
+    A cell that covers several rows is repeated in each, as a passage may begin in mid-table. One
+    that covers several columns is written once, and the rest stay empty. Empty rows and columns are
+    left out; a table without text gives an empty string.
     """
     grid = [row for row in _grid(rows) if any(row)]
     if not grid:

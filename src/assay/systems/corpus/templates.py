@@ -1,9 +1,9 @@
-"""What well-known templates say in words, by name.
+"""Rendering well-known templates as text, by name.
 
-A template whose text a reader would see inside a sentence or a table (a date, a name in two
-scripts, a sum of money, *won*) becomes that text; lists become lines; citations, navigation and
-maintenance vanish. Wikipedia has hundreds of thousands of templates: those below are what film
-pages use, the rest are recognised by the shape of their names.
+A template that shows text in a sentence or table (a date, a name in two scripts, a sum of money,
+*won*) becomes that text. Lists become lines; citations, navigation and maintenance vanish.
+Wikipedia has hundreds of thousands of templates: those of film pages are listed, and others are
+recognised by the form of their names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MONTHS = listed(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A template in use: its name in lower case, and its rendered parameters."""
+    """A use of a template: its name in lower case, and its rendered parameters."""
 
     name: str
     args: Sequence[str]
@@ -37,11 +37,11 @@ class Call:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All parameters, those without a name first."""
+        """All parameters, unnamed ones first."""
         return (*self.args, *self.named.values())
 
     def every(self) -> list[str]:
-        """All positional parameters that hold something."""
+        """All non-empty positional parameters."""
         return [arg for arg in self.args if arg]
 
 
@@ -51,12 +51,12 @@ COMPUTED = "\ue002"  # stands for what the wiki would compute, until the last pa
 
 
 def dropped(name: str) -> bool:
-    """Whether a template of this name says nothing that belongs to the text."""
+    """Whether a template of this name contributes nothing to the text."""
     return RULES["dropped"].match(name) is not None
 
 
 def sayer(name: str) -> Say | None:
-    """What says a template of this name in words, or None for one that is not known."""
+    """The function that renders templates of this name, or None if unknown."""
     if name == "langx":
         return _second
     return _SAYERS.get(name) or (_first if name.startswith(("lang-", "langx")) else None)
@@ -69,7 +69,7 @@ def _symbol(call: Call) -> str:
 
 
 def date_words(year: str, month: str = "", day: str = "") -> str:
-    """``December 8, 1982`` from numbers; what is no number is left as it stands."""
+    """``December 8, 1982`` from numbers; anything else is left unchanged."""
     if not month:
         return year
     name = _MONTHS[int(month) - 1] if month.isdigit() and 1 <= int(month) <= 12 else month
@@ -91,7 +91,7 @@ def _date(call: Call) -> str:
 
 
 def _releases(call: Call) -> str:
-    """``{{Film date|1982|12|8|New York|1982|12|10|}}``: a line each date, with its place."""
+    """``{{Film date|1982|12|8|New York|1982|12|10|}}``: a line for each date, with its place."""
     if call.name.startswith("v"):
         pairs = call.every()
         return "\n".join(f"{a}: {b}" for a, b in zip(pairs[::2], pairs[1::2], strict=False))
@@ -232,7 +232,7 @@ def _height(call: Call) -> str:
 
 
 def _columns(call: Call) -> str:
-    """What is set in columns, where it stands within the template."""
+    """Text set in columns, if it is inside the template."""
     return "\n".join(["", *(value for value in call.values if "\n" in value), ""])
 
 
@@ -252,7 +252,7 @@ def _value(call: Call) -> str:
 
 
 def _coordinates(call: Call) -> str:
-    """``{{coord|51|30|N|0|7|W}}``: 51°30′N 0°7′W; decimal degrees as they stand."""
+    """``{{coord|51|30|N|0|7|W}}``: 51°30′N 0°7′W; decimal degrees stay unchanged."""
     text, marks = "", "°′″"
     for arg in call.every():
         if ":" in arg:
@@ -313,7 +313,7 @@ _KINDS: Mapping[str, Say] = {
     "captions": _captions,
     "computed": lambda _: COMPUTED,
 }
-"""What says the templates of each list of ``names.toml``."""
+"""The function that renders the templates of each list in ``names.toml``."""
 
 _SAYERS: Mapping[str, Say] = {
     **{name: say for kind, say in _KINDS.items() for name in name_set(NAMES[kind])},
@@ -341,6 +341,6 @@ _SAYERS: Mapping[str, Say] = {
 
 
 def template_name(raw: str) -> str:
-    """A template's name as it is looked up: lower case, single spaces, no prefix."""
+    """A template's normalised name: lower case, single spaces, no prefix."""
     name = " ".join(raw.replace("_", " ").split()).lower()
     return name.removeprefix("template:").removeprefix("subst:").strip()

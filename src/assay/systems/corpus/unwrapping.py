@@ -1,8 +1,8 @@
-"""Templates that nobody here knows: the text of their parameters, without what is layout.
+"""Unknown templates: the text of their parameters, without layout.
 
-Wikis have hundreds of thousands of templates. Of one that is not known, a parameter is shown where
-its value can be text that a reader sees (words, a link's label, list items, cells); colours,
-sizes, patterns, file names, addresses and switches are not.
+Wikis have hundreds of thousands of templates. Of an unknown one, those parameters are shown whose
+value can be visible text (words, a link's label, list items, cells), but not colours, sizes,
+patterns, file names, addresses and switches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _UPKEEP_KEYS = frozenset(("date", "reason", "section", "talk", "bot", "fix-attem
 
 
 def is_layout(key: str, value: str) -> bool:
-    """Whether a parameter of an infobox says how it looks, not what there is to read."""
+    """Whether a parameter of an infobox sets its appearance, not its content."""
     if RULES["layout_value"].fullmatch(value) or RULES["layout_key"].fullmatch(key):
         return True
     return RULES["either_key"].fullmatch(key) is not None and (
@@ -28,10 +28,10 @@ def is_layout(key: str, value: str) -> bool:
 
 
 def texts(call: Call) -> list[str]:
-    """The values of a template's parameters that can be text, those without a name first; none of
-    a template that asks for the page's upkeep (*date=May 2019*).
+    """The values of a template's parameters that can be text, unnamed ones first; none for a
+    maintenance template (*date=May 2019*).
 
-    Long numbers without a name beside words are taken for identifiers, and any beside lines.
+    Unnamed long numbers beside words, and any beside lines, are taken for identifiers.
     """
     bare = [arg for arg in call.args if _is_text(arg)]
     if any(not _NUMBER.fullmatch(arg) for arg in bare):
@@ -50,7 +50,7 @@ def texts(call: Call) -> list[str]:
 
 
 def said(call: Call, account: Account) -> str:
-    """What a template says in the text, with ``account`` told of it."""
+    """The text for a template, recorded in ``account``."""
     say = sayer(call.name)
     if dropped(call.name):
         text, fate = "", Fate.DROPPED
@@ -64,8 +64,8 @@ def said(call: Call, account: Account) -> str:
 
 
 def unwrapped(call: Call) -> str:
-    """What is shown of a template that is not known: several texts on lines of their own where
-    one of them has lines, else one after the other."""
+    """The text of an unknown template: its texts on separate lines if one of them has several
+    lines, else one after the other."""
     found = texts(call)
     if any("\n" in text for text in found):
         return "\n".join(["", *found, ""])

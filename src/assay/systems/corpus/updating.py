@@ -1,4 +1,4 @@
-"""A corpus that was built before: what of it stays when its source has grown or changed."""
+"""Updating a corpus whose source has grown or changed: finding the documents that can stay."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from assay.systems.corpus.documents import Document, Item, TextKind
 from assay.systems.corpus.store import DOCUMENTS, MANIFEST, Documents
 
 HEAD = b"\x1e"
-"""Begins the line of a part that says what the passages after it were made of."""
+"""Starts a part's heading line, which identifies the source of the passages after it."""
 
 
 class Stays(NamedTuple):
-    """A document that is as it was: its passages as lines, and what became of its templates."""
+    """An unchanged document: its passages as lines, and what happened to its templates."""
 
     id: str
     source: str
@@ -27,7 +27,7 @@ class Stays(NamedTuple):
 
 
 class Updated(NamedTuple):
-    """Documents that came, were made anew, stayed as they were, and went."""
+    """The numbers of documents that were added, changed, unchanged and removed."""
 
     new: int
     changed: int
@@ -36,14 +36,14 @@ class Updated(NamedTuple):
 
 
 def fingerprint(document: Document) -> str:
-    """Changes when a document does."""
+    """A hash that changes when a document does."""
     parts = (document.kind, document.id, document.title, document.text)
     text = "\0".join((*parts, *map(repr, document.dropped)))
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def heading(source: str, templates: object) -> bytes:
-    """The line before a document's passages in a part."""
+    """The heading line before a document's passages in a part."""
     return HEAD + orjson.dumps([source, templates]) + b"\n"
 
 
@@ -51,8 +51,8 @@ class Former:
     """The corpus that is in a folder before an update."""
 
     def __init__(self, folder: Path, settings: object, version: str) -> None:
-        """Raises SettingsError where it was made with other settings, by another version, or in a
-        layout without look-up."""
+        """Raises SettingsError if it was built with other settings, by another version, or in a
+        layout without an index."""
         about = orjson.loads((folder / MANIFEST).read_bytes())
         if (about.get("settings"), about.get("assay")) != (settings, version):
             raise SettingsError(
@@ -66,7 +66,7 @@ class Former:
         self.documents = Documents(folder, half_updated=True)
 
     def stays(self, item: Item) -> Item | Stays:
-        """``item``, or what was made of it before where it has not changed."""
+        """``item``, or its earlier passages if it has not changed."""
         if not isinstance(item, Document) or item.kind is TextKind.SEGMENT:
             return item
         source = fingerprint(item)
@@ -74,14 +74,14 @@ class Former:
         return item if found is None else Stays(item.id, source, *found)
 
     def done(self) -> dict[str, str]:
-        """All ids with the fingerprints of what the documents were made of. The corpus is closed:
-        Windows replaces no file that is open."""
+        """All document ids with their sources' fingerprints. Closes the corpus, as Windows cannot
+        replace an open file."""
         with closing(self.documents):
             return dict(self.documents.sources())
 
 
 def updated(before: dict[str, str], folder: Path) -> Updated:
-    """What an update did, of the sources of the documents before it and the corpus after it."""
+    """The effect of an update, from the fingerprints before it and the corpus after it."""
     new = changed = same = 0
     with closing(Documents(folder)) as documents:
         for doc, source in documents.sources():

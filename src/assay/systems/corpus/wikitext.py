@@ -1,10 +1,10 @@
-"""Wikitext to clean text: what a reader of the page would read, and nothing of the markup.
+"""Wikitext to clean text: what a reader of the page sees, without markup.
 
-Parsed with mwparserfromhell; what it leaves is taken out by regular expressions. (R2C2 paper,
-section 3.3.3, names it; its second parser, for tables, is GPL. Tables are parsed again instead.)
-Beyond the paper, the fields of infoboxes are kept as ``Field: value`` lines, and templates that
-say words (dates, sums of money, names in two scripts, *won*) become these words: the answers to
-questions about films stand there.
+mwparserfromhell parses it (R2C2 paper, section 3.3.3), and regular expressions remove what it
+leaves. The paper's second parser, for tables, is GPL; tables are parsed again instead. Beyond the
+paper, infobox fields are kept as ``Field: value`` lines and templates that show words (dates, sums
+of money, names in two scripts, *won*) become these words, as they hold the answers to questions
+about films.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class CleanSettings:
 
 
 def is_redirect(wikitext: str) -> bool:
-    """Whether the page only points to another."""
+    """Whether the page only redirects to another."""
     return RULES["redirect"].match(wikitext) is not None
 
 
 def is_disambiguation(wikitext: str) -> bool:
-    """Whether the page lists the meanings of a name (it carries a template that says so)."""
+    """Whether the page lists the meanings of a name, by its templates."""
     return RULES["disambiguation"].search(wikitext) is not None
 
 
@@ -66,9 +66,9 @@ def clean(
     """The text of a page: paragraphs, headings, list lines (``- …``), ``Field: value`` lines of
     infoboxes, Markdown tables; at the end ``Categories: …``.
 
-    Holds no ``{{``, ``[[``, ``|-``, HTML element or entity, whatever the input was. A page that
-    no parser can read is cleaned by regular expressions alone. ``account`` is told what became of
-    the templates. Raises PrerequisiteError where the parsers are not installed.
+    Holds no ``{{``, ``[[``, ``|-``, HTML element or entity, whatever the input was. A page that the
+    parser cannot read is cleaned by regular expressions alone. ``account`` records the templates.
+    Raises PrerequisiteError if the parsers are not installed.
     """
     how = settings or CleanSettings()
     verbatim = Verbatim()
@@ -104,7 +104,7 @@ def _parse(text: str) -> Any:
 
 
 class _Renderer:
-    """Writes the nodes of one page as text."""
+    """Renders the nodes of one page as text."""
 
     def __init__(self, title: str, settings: CleanSettings, account: Account) -> None:
         self.title = title
@@ -127,7 +127,7 @@ class _Renderer:
         }
 
     def page(self, code: Any) -> str:
-        """A whole page; headings with nothing under them are left out."""
+        """A whole page, without headings that have nothing under them."""
         parts: list[str] = []
         waiting: list[tuple[int, str]] = []  # level (0: not a heading) and text
         write = self._write
@@ -151,8 +151,8 @@ class _Renderer:
         return "".join(parts)
 
     def inside(self, code: Any) -> str:
-        """The nodes of a part of the page. Deeper than any real page goes, the wikitext is given
-        back for the last pass."""
+        """The nodes of a part of the page. Beyond the depth of any real page, the wikitext is
+        returned for the last pass."""
         if code is None:
             return ""
         nodes = code.nodes
@@ -241,7 +241,8 @@ class _Renderer:
         return Call(name, args, named)
 
     def _is_box(self, name: str, node: Any) -> bool:
-        """An infobox: named so, or at least three parameters with a name, each on its line."""
+        """Whether this is an infobox: by name, or by three or more named parameters on lines of
+        their own."""
         if "infobox" in name:
             return True
         if RULES["cites"].match(name):
@@ -303,8 +304,7 @@ class _Renderer:
         return one_line(table, "; ") if self.in_field or self.depth > 8 else f"\n{table}\n"
 
     def _broken_tables(self, text: str) -> str:
-        """Tables that the parser left as text, as what stands before them made it take them for
-        no table: each is parsed again by itself."""
+        """Parse separately each table that the parser left as text because of what precedes it."""
         last = text.rfind("\n|}") + len("\n|}")  # past it no table ends, and none is looked for
         return _OPEN_TABLE.sub(self._broken_table, text[:last]) + text[last:]
 

@@ -1,7 +1,7 @@
-"""Processes that do batches of pages, none of which may take for ever.
+"""Worker processes for batches of pages, with a time limit for each page.
 
-A parser written in C cannot be interrupted from within: a page that takes too long ends its
-process, and the batch is done again without the page.
+A parser written in C cannot be interrupted from within. If a page takes too long, its process is
+killed, and the batch is done again without the page.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Page = TypeVar("Page")
 Done = TypeVar("Done")
 
 Begin = Callable[[int], None]
-"""Called by the work on a batch with the position of each page that it begins."""
+"""Called with the position of each page in a batch before work on it begins."""
 
 Job = Callable[[int, Sequence[Page], Collection[int], Begin], Done]
-"""Does the batch of a number but for the pages at some positions, which take too long."""
+"""Processes a batch (number, pages), skipping the positions of pages that take too long."""
 
 
 @dataclass
 class Workers(Generic[Page, Done]):
-    """``count`` processes that do ``job``; a page may take ``seconds`` of one."""
+    """``count`` processes that run ``job``; a page may take ``seconds``."""
 
     job: Job[Page, Done]
     count: int
@@ -47,8 +47,8 @@ class Workers(Generic[Page, Done]):
     def run(
         self, batches: Iterator[tuple[int, list[Page]]], too_slow: Callable[[int, Page], None]
     ) -> Iterator[Done]:
-        """What is made of each of ``batches``, as it gets ready. ``too_slow`` is told a batch's
-        number and the page that was left out. Raises AssayError where a process dies."""
+        """The result of each of ``batches``, as it becomes ready. ``too_slow`` is called with a
+        batch's number and the page left out. Raises AssayError if a process dies."""
         coming = next(batches, None)  # read while the processes are at work
         try:
             while coming is not None or any(worker.batch for worker in self._all):
@@ -83,7 +83,7 @@ class Workers(Generic[Page, Done]):
 
 
 class _Worker(Generic[Page]):
-    """A process, what it is doing, and since when it is at the page that it is at."""
+    """A process, its batch, its current page and since when it has worked on it."""
 
     process: BaseProcess
     pipe: Connection[Any, Any]
@@ -114,7 +114,7 @@ class _Worker(Generic[Page]):
             raise _died() from error
 
     def take(self) -> Any:
-        """What it has made. Raises what it raised there."""
+        """The result. Raises any exception raised in the process."""
         try:
             made = self.pipe.recv()
         except (EOFError, OSError) as error:
@@ -125,7 +125,7 @@ class _Worker(Generic[Page]):
         return made
 
     def stuck_for(self) -> float:
-        """The seconds since it was first seen at the page that it is at."""
+        """The seconds since it was first seen at its current page."""
         self._look()
         return 0.0 if self.at == -1 else time.monotonic() - self._since
 
