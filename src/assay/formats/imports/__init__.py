@@ -1,2 +1,2 @@
-"""Answers from the traces and data sets of other tools, as records of the protocol rag. Files are
-read and nothing is fetched; no tool's package is needed."""
+"""Import of answers from traces and data sets of other tools, as records of the protocol rag. Only
+files are read: nothing is fetched, and none of the tools' packages are needed."""

@@ -1,4 +1,4 @@
-"""What all imports share: rows of any file, texts inside values, records, and what was counted."""
+"""Common parts of all imports: rows of any file, texts inside values, records, and counts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TABLES: Mapping[bytes, Callable[[Path], pl.DataFrame]] = {
     b"ARRO": pl.read_ipc,
     b"\xff\xff\xff\xff": pl.read_ipc_stream,  # what datasets saves to disk
 }
-"""How tables that are no text are read, by the first bytes of the file."""
+"""Readers of binary tables, by the first bytes of the file."""
 QUESTION_KEYS = ("question", "query", "input")
 ANSWER_KEYS = ("answer", "output", "result", "response", "content", "text")
 REDACTED = "__REDACTED__"
@@ -40,7 +40,7 @@ _LISTS = ("documents", "results", "chunks", "nodes")
 
 @dataclass(frozen=True)
 class Choices:
-    """What the options of ``assay import`` say."""
+    """The options of ``assay import``."""
 
     run: Annotated[str | None, Option("Name of the run.")] = None
     id_from: Annotated[
@@ -86,9 +86,9 @@ class Choices:
 
 @dataclass
 class Imported:
-    """Records (as JSON has them) in the order of the file, ``questions`` where a file has no
-    answers, what was left out and why, and what was counted; ``notes`` say how it was read.
-    ``traces``: several records of one id are tries, in order of time."""
+    """The result of an import: records as JSON objects in file order, ``questions`` if a file has
+    no answers, what was left out and why, and counts; ``notes`` say how the file was read.
+    ``traces``: whether several records of one id are retries, in order of time."""
 
     records: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
@@ -103,7 +103,7 @@ class Imported:
 
 def rows_of(path: Path) -> Parsed[list[Any]]:
     """The rows of a Parquet, Arrow, CSV, JSON or JSON Lines file; a JSON object is one row. Raises
-    FormatError where it cannot be read at all."""
+    FormatError if the file cannot be read at all."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
@@ -132,7 +132,7 @@ def rows_of(path: Path) -> Parsed[list[Any]]:
 
 
 def parsed(value: Any) -> Any:
-    """A text that is JSON as what it says; all else as it is."""
+    """Parse a text that is JSON; return anything else unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
         try:
             return orjson.loads(value)
@@ -142,16 +142,16 @@ def parsed(value: Any) -> Any:
 
 
 def listed_in(value: Any) -> list[Any]:
-    """A list, also one that a CSV file holds as JSON or as Python writes it; a text is a list of
-    itself. Raises SettingsError for a list as numpy writes it, whose items are lost, and for one of
-    objects (``[Document(…)]``)."""
+    """A list, perhaps written in a CSV cell as JSON or Python; any other text is a list of itself.
+    Raises SettingsError for a list as NumPy prints it, whose items are lost, and for one of objects
+    (``[Document(…)]``)."""
     value = parsed(value)
     if isinstance(value, str) and _LIST_IN_TEXT.fullmatch(value):
         try:
             found = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             found = None
-        # numpy writes no commas, and 'a' 'b' would be read as 'ab'.
+        # NumPy prints no commas, and Python reads 'a' 'b' as 'ab'.
         if repr(found) != value:
             raise SettingsError(
                 f"{quoted(value)} is a list written as text that cannot be split. Export the data "
@@ -164,19 +164,19 @@ def listed_in(value: Any) -> list[Any]:
 
 
 def objects_in(value: Any) -> list[Row]:
-    """The objects of a list; none where it is no list."""
+    """The objects of a list; empty if it is not a list."""
     found = parsed(value)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def name_in(value: Any) -> str | None:
-    """An id: a text or a number that is not empty."""
+    """An id: a non-empty text, or a number."""
     said = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
     return str(value) if said else None
 
 
 def number_in(value: Any) -> int | float | None:
-    """A finite number, also one that a cell of CSV holds as text."""
+    """A finite number, perhaps written as text in a CSV cell."""
     if isinstance(value, str):
         try:
             value = orjson.loads(value)
@@ -188,13 +188,13 @@ def number_in(value: Any) -> int | float | None:
 
 
 def first_of(row: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """The first of some keys that a row has a value under."""
+    """The value under the first of ``names`` that the row has a value for."""
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
 def text_in(value: Any, keys: Sequence[str], roles: Sequence[str], path: str | None = None) -> Any:
-    """The question or answer inside an input or output: a text, the value of the first of ``keys``,
-    or the last message of one of ``roles``; ``path`` is a JSON pointer that says where it is."""
+    """The question or answer in an input or output: a text, the value of the first of ``keys``, or
+    the last message of one of ``roles``; ``path`` is a JSON pointer to it, if given."""
     value = parsed(value)
     if path is not None:
         return _at(value, path)
@@ -210,7 +210,7 @@ def text_in(value: Any, keys: Sequence[str], roles: Sequence[str], path: str | N
 
 
 def message(one: Any, roles: Sequence[str]) -> str | None:
-    """The text of a message of one of some roles, in any of the shapes that there are."""
+    """The text of a message, in any of the known shapes, if its role is one of ``roles``."""
     if not isinstance(one, dict):
         return None
     inner = one.get("message")
@@ -243,8 +243,8 @@ def _at(value: Any, pointer: str) -> Any:
 
 
 def passage_of(one: Any, rank: int) -> Row | None:
-    """A passage as a record has it, of a text or a document in any of the usual shapes; None where
-    there is nothing. One of another shape is known to exist, its text is not there."""
+    """A passage of a record, from a text or a document in any of the usual shapes; None if there is
+    nothing. A document of another shape gives a passage without text."""
     one = parsed(one)
     if one in (None, "", {}, []):
         return None
@@ -270,7 +270,7 @@ def passage_of(one: Any, rank: int) -> Row | None:
 
 
 def passages_of(value: Any) -> list[Row]:
-    """The passages of a list, or of ``{documents | results | chunks | nodes: […]}``, or one."""
+    """The passages of a list or of ``{documents | results | chunks | nodes: […]}``, or just one."""
     value = parsed(value)
     if isinstance(value, dict):
         inside = (value[name] for name in _LISTS if isinstance(parsed(value.get(name)), list))
@@ -280,13 +280,13 @@ def passages_of(value: Any) -> list[Row]:
 
 
 def question_id(question: str) -> str:
-    """The id of a question that has none: of its text in NFC."""
+    """An id for a question without one, made from its text in NFC."""
     text = unicodedata.normalize("NFC", question).strip()
     return f"q:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def flat(value: Any) -> dict[str, Any]:
-    """What of a table of metadata is flat; lists of texts are joined."""
+    """The scalar values of metadata, with lists of texts joined."""
     value = parsed(value)
     found: dict[str, Any] = {}
     for key, one in value.items() if isinstance(value, dict) else ():
@@ -310,7 +310,7 @@ Reader = Callable[[Sequence[tuple[Path, list[Any]]], Choices], Imported]
 
 
 def pick(name: str, known: Mapping[str, Reader]) -> Reader:
-    """The reader of a kind. Raises SettingsError."""
+    """The reader called ``name``. Raises SettingsError if there is none."""
     if name not in known:
         raise SettingsError(f"There is no import of '{name}'; there are {', '.join(known)}.")
     return known[name]

@@ -1,4 +1,4 @@
-"""Imported records made whole: ids, texts by id, sessions, what is redacted and what is cut."""
+"""Completion of imported records: ids, texts by id, sessions, redaction, truncated texts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SAME_ID = (
     "own file, or take ids by --id-from)"
 )
 _LEAST_CUT = 100
-"""Characters that a text has at least which an attribute limit cut."""
+"""Minimum length in characters of a text that may have been truncated by an attribute limit."""
 
 
 def finished(found: Imported, choices: Choices) -> Imported:
-    """The records with ids, texts by id, what is redacted and what is cut; of several of one id the
-    last, which in traces is that in time. Their order is that of the file."""
+    """Complete the records: ids, texts by id, redaction, marks of truncation. Of several with one
+    id, the last is kept (in traces, the latest). The order is that of the file."""
     merged: dict[str, Row] = {}
     for row in found.records:
         if choices.id_from is not None:
@@ -37,7 +37,7 @@ def finished(found: Imported, choices: Choices) -> Imported:
         key = f"{row.get('run', '')}\t{row['id']}"
         row = {name: row[name] for name in _ORDER if name in row}
         if key in merged:
-            # Gone first, so that it stands where the last one does.
+            # Deleted first, so that the record moves to the place of the last one.
             before = merged.pop(key)
             if found.traces:
                 found.counts["retried (the last in time is kept)"] += 1
@@ -57,7 +57,7 @@ _ORDER = (
 
 
 _NAMES = ("id", "run", "session", "role", "reference_passages")
-"""What of a record is no text, but names something."""
+"""The fields of a record that are names, not texts, and so are not redacted."""
 
 
 def _complete(row: Row, choices: Choices, found: Imported) -> None:
@@ -73,7 +73,7 @@ def _complete(row: Row, choices: Choices, found: Imported) -> None:
             found.counts["passages without text"] += 1
         if texts.setdefault(one["id"], one["text"]) != one["text"]:
             one = {**one, "id": f"{one['id']}@{text_id(one['text'] or '')}"}  # another chunk of it
-        passages.append(one)  # also one that is there twice: answers cite by its place
+        passages.append(one)  # duplicates too, as answers cite by position
     row["passages"] = passages
     if not choices.redact:
         return
@@ -98,9 +98,9 @@ def _complete(row: Row, choices: Choices, found: Imported) -> None:
 
 
 def _mark_cut(found: Imported) -> None:
-    """Mark texts that were cut: those that end so, and in traces, whose attributes may be limited,
-    three and more of exactly the greatest length that end in no sentence. (In data sets such are
-    chunks of one size.)"""
+    """Mark truncated texts: those with an ending that says so, and, in traces, whose attributes may
+    be limited, three or more of exactly the maximum length that do not end a sentence. (In data
+    sets these are chunks of equal size.)"""
     texts = [
         (holder, name)
         for row in found.records
@@ -119,8 +119,8 @@ def _mark_cut(found: Imported) -> None:
 
 
 def by_session(rows: list[Row], choices: Choices) -> list[Row]:
-    """Turns of one session, which stand in order of time: id ``SESSION/N`` and the earlier ones as
-    history."""
+    """Turns of sessions, which are given in order of time, with the ids ``SESSION/N`` and the
+    earlier turns as history."""
     sessions: dict[str, list[Row]] = {}
     for row in rows:
         sessions.setdefault(row.get("session") or f"\0{row['id']}", []).append(row)

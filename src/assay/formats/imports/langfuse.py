@@ -1,5 +1,5 @@
-"""Langfuse: blob exports (observations, and traces with them), pages of its API, one trace's
-download; snake_case or camelCase."""
+"""Import from Langfuse: blob exports (observations, and traces with them), pages of its API, and
+downloads of single traces; in snake_case or camelCase."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABOUT = ("release", "version", "environment", "tags")
 
 
 def read_langfuse(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> Imported:
-    """Traces, one record each. Raises SettingsError where nothing has an input or output."""
+    """Read traces, one record each. Raises SettingsError if nothing has an input or output."""
     found = Imported(traces=True)
     traces: dict[str, Row] = {}
     observations: list[Row] = []
@@ -53,7 +53,7 @@ def read_langfuse(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> 
 
 
 def _rows(rows: list[Any]) -> Iterator[Row]:
-    """Traces and observations of pages, downloads and lines, in snake_case."""
+    """Traces and observations from pages, downloads or lines, in snake_case."""
     for row in rows:
         if not isinstance(row, dict):
             continue

@@ -1,5 +1,5 @@
-"""OpenTelemetry spans: OTLP JSON, plain spans one a line, or a saved data frame, in the conventions
-of OpenInference and of GenAI (all experimental; content is opt-in there)."""
+"""Import from OpenTelemetry: OTLP JSON, plain spans one per line, or a saved data frame, in the
+conventions of OpenInference or of GenAI (all experimental; content is opt-in there)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _VALUES = ("stringValue", "intValue", "doubleValue", "boolValue")
 
 
 def read_otel(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> Imported:
-    """Traces of spans, one record each."""
+    """Read traces of spans, one record each."""
     found = Imported(traces=True)
     steps = [_step(span, choices) for _, rows in files for row in rows for span in _spans(row)]
     known = [step for step in steps if step is not None]
@@ -42,7 +42,7 @@ def read_otel(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> Impo
 
 
 def _spans(row: Any) -> Iterator[Mapping[str, Any]]:
-    """The spans of a row, whatever it is."""
+    """The spans of a row of any shape."""
     if not isinstance(row, dict):
         yield {}
         return
@@ -85,7 +85,7 @@ def _step(span: Mapping[str, Any], choices: Choices) -> TraceStep | None:
         query=name_in(values.get("gen_ai.retrieval.query.text")) if kind == RETRIEVER else None,
         session=name_in(first_of(values, ("session.id", "gen_ai.conversation.id"))),
         error=str(message or "error") if failed else None,
-        # Finish reasons are a list, or a text of one, in JSON or as Python writes it.
+        # Finish reasons are a list, or one written as JSON or Python text.
         cut='"length"' in str(values.get("gen_ai.response.finish_reasons", "")).replace("'", '"'),
         metadata=_metadata(values, choices),
     )  # fmt: skip
@@ -117,7 +117,7 @@ def _value(value: Any) -> Any:
     """A value of OTLP JSON."""
     if not isinstance(value, dict):
         return value
-    # (JSON's numbers do not hold 64 bits, so OTLP writes whole ones as text.)
+    # OTLP writes integers as text, since JSON numbers may not hold 64 bits.
     number = value.get("intValue")
     if isinstance(number, str) and number.removeprefix("-").isdecimal():
         return int(number)
@@ -132,7 +132,7 @@ def _value(value: Any) -> Any:
 
 
 def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested tables by dotted names; lists stay."""
+    """Nested tables flattened to dotted names; lists are kept."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, dict):
@@ -143,7 +143,7 @@ def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _numbered(values: Mapping[str, Any], prefix: str) -> list[Row]:
-    """``PREFIX.N.key`` as a list of tables, or ``PREFIX`` where that is a list."""
+    """``PREFIX.N.key`` as a list of tables, or ``PREFIX`` itself if it is a list."""
     whole = parsed(values.get(prefix))
     if isinstance(whole, list):
         return [_flattened(one) if isinstance(one, dict) else {"content": one} for one in whole]
@@ -159,7 +159,7 @@ def _numbered(values: Mapping[str, Any], prefix: str) -> list[Row]:
 def _messages(
     values: Mapping[str, Any], events: Sequence[tuple[str, Row]], side: str
 ) -> list[Row] | None:
-    """The messages of a call of a model, in any of the conventions."""
+    """The messages of a model call, in any of the conventions."""
     details = next((of for name, of in events if name == _DETAILS), {})
     given = values.get(f"gen_ai.{side}.messages", details.get(f"gen_ai.{side}.messages"))
     if given is not None:
@@ -205,7 +205,7 @@ def _passages(
 
 
 def _of_tool(messages: Any, tool: str) -> list[Row] | None:
-    """What a tool of that name gave back."""
+    """The results of the tool of that name."""
     names: dict[str, str] = {}
     found: list[Row] = []
     for one in objects_in(messages):

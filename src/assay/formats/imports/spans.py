@@ -1,5 +1,5 @@
-"""Traces: spans in the conventions of OpenInference and OpenTelemetry's GenAI, and Langfuse's
-observations, each as a :class:`TraceStep`; from steps to a record."""
+"""Conversion of traces to records. Spans in the conventions of OpenInference and OpenTelemetry's
+GenAI, and Langfuse's observations, are given as :class:`TraceStep`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass
 class TraceStep:
-    """A span of a trace in plain terms. ``start`` and ``end`` are nanoseconds (0: unknown);
-    ``asked`` and ``said`` are its input and output as they stand there."""
+    """A span of a trace, independent of the tool. ``start`` and ``end`` are nanoseconds (0 if
+    unknown); ``asked`` and ``said`` are its input and output, unparsed."""
 
     trace: str
     id: str
@@ -47,8 +47,7 @@ class TraceStep:
 
 
 def moment(value: Any) -> int:
-    """A time in nanoseconds: a whole number is one, ISO 8601 is read (without a zone: UTC); 0 for
-    all else."""
+    """A time in nanoseconds, from an integer or ISO 8601 (UTC if without a zone); otherwise 0."""
     text = str(value)
     if text.isdecimal() and len(text) < 30:
         return int(text)
@@ -61,8 +60,8 @@ def moment(value: Any) -> int:
 
 
 def records_of(steps: Iterable[TraceStep], choices: Choices, found: Imported) -> None:
-    """One record a trace, in the order in which they began (those of which that is unknown first,
-    as the file has them); turns of a session stand together, where its first one does."""
+    """Add one record per trace, ordered by start (traces of unknown start come first, in file
+    order); the turns of a session follow its first one."""
     traces: dict[str, list[TraceStep]] = {}
     for step in steps:
         traces.setdefault(step.trace, []).append(step)
@@ -112,7 +111,7 @@ def _record(name: str, steps: list[TraceStep], choices: Choices, found: Imported
         row["truncated"] = True
     query = next((step.query for step in chosen if step.query), None)
     metadata: Row = {}
-    # The root comes last: what it says itself stands.
+    # The root comes last: its own values take precedence.
     for step in (*ordered, root):
         metadata |= step.metadata
     session = next((step.session for step in (root, *ordered) if step.session), None)

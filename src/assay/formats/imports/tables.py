@@ -1,4 +1,4 @@
-"""Data sets: ragas, deepeval, and Parquet or JSON with columns of the usual names (hf)."""
+"""Import from data sets: ragas, deepeval, and tables with columns of the usual names (hf)."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ _RAGAS = {
     "ground_truth", "ground_truths", "reference_contexts", "retrieved_context_ids",
     "reference_context_ids", "",
 }  # fmt: skip
-"""The columns of ragas that are no metadata; one without a name is pandas' index in CSV."""
+"""The columns of ragas that are not metadata; the one without a name is pandas' index in CSV."""
 _USERS = frozenset({"user", "user_id", "user.id", "userId"})
 _CASES = ("test_run_data", "test_results", "test_cases", "conversational_test_cases", "goldens")
-"""Where deepeval's results, its test runs and its goldens have what was asked."""
+"""The keys under which deepeval's results, test runs and goldens hold their cases."""
 _FAILED = ("API_ERROR", "NO_ANSWER")
-"""What open-rag-eval writes in the place of an answer that there is not."""
+"""What open-rag-eval writes instead of a missing answer."""
 _POSITION = re.compile(r"\[\d+\]")
 
 
 def read_ragas(files: Files, choices: Choices) -> Imported:
-    """ragas' evaluation data sets and results, of this version and the first."""
+    """Read ragas' evaluation data sets and results, of its current and its first version."""
     found = Imported()
     rows = _objects(files, found)
     for row in rows:
@@ -101,7 +101,7 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
 
 
 def read_deepeval(files: Files, choices: Choices) -> Imported:
-    """deepeval's data sets, results and test runs; goldens, which have no answers, are
+    """Read deepeval's data sets, results and test runs; goldens, which have no answers, become
     questions."""
     found = Imported()
     for path, _ in files:
@@ -144,7 +144,7 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
 
 
 def read_hf(files: Files, choices: Choices) -> Imported:
-    """Data sets whose columns have one of the usual names, and the files of RAGChecker and
+    """Read data sets with columns of the usual names, and the files of RAGChecker and
     open-rag-eval."""
     found = Imported()
     rows: list[Row] = []
@@ -157,7 +157,7 @@ def read_hf(files: Files, choices: Choices) -> Imported:
     if {"query_id", "passage_id", "passage"} <= names:
         rows = _grouped(rows)
         names = {name for row in rows for name in row}
-    free = names - choices.fields.keys()  # a column that is named for a field is no other's
+    free = names - choices.fields.keys()  # a column chosen for one field is not used for others
     chosen = {
         what: next((name for name in known if name in free), None) for what, known in FIELDS.items()
     }
@@ -223,7 +223,7 @@ def _objects(files: Files, found: Imported) -> list[Row]:
 
 
 def _rows_in(value: Any) -> list[Any]:
-    """The rows of a table that pandas or datasets wrote by columns; anything else is a row."""
+    """The rows of a table that pandas or datasets wrote by column; anything else is one row."""
     if not isinstance(value, dict):
         return [value]
     columns = {k: list(of.values()) if isinstance(of, dict) else of for k, of in value.items()}
@@ -238,7 +238,7 @@ def _rows_in(value: Any) -> list[Any]:
 
 
 def _cases(row: Row) -> Iterator[Row]:
-    """The cases inside results or a test run of deepeval; any other row is a case."""
+    """The cases inside results or a test run of deepeval; any other row is a case itself."""
     row = {snake(key): value for key, value in row.items()}
     inside = [row[name] for name in _CASES if isinstance(row.get(name), list | dict)]
     if not inside:
@@ -250,13 +250,13 @@ def _cases(row: Row) -> Iterator[Row]:
 
 
 def _beside(row: Row, fields: Collection[str], choices: Choices) -> Row:
-    """What a row says beside its fields."""
+    """The other values of a row, apart from its fields."""
     left = {name: value for name, value in row.items() if name not in fields}
     return flat(left if choices.keep_users else {k: v for k, v in left.items() if k not in _USERS})
 
 
 def _require_some(found: Imported, rows: list[Row], wanted: str) -> None:
-    """Raises SettingsError where no row of a file has what a question stands under."""
+    """Raise SettingsError if no row of a file has a question."""
     if rows and not found.records and not found.questions:
         raise SettingsError(
             f"No row has {wanted}: the first has {joined(rows[0], 10) or 'nothing'}. Export a row "
@@ -284,7 +284,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _turns(messages: list[Any]) -> tuple[str | None, list[Row], str | None]:
-    """The last question of a conversation, what was said before it, and what answers it."""
+    """The last question of a conversation, the turns before it, and its answer."""
     said = [
         (role, text)
         for one in messages
@@ -300,13 +300,13 @@ def _turns(messages: list[Any]) -> tuple[str | None, list[Row], str | None]:
 
 
 def _conversation(turns: list[Any], meta: Row) -> list[Row]:
-    """A record a turn of the assistant, with the passages of that turn."""
+    """One record for each turn of the assistant, with the passages of that turn."""
     history: list[Row] = []
     records: list[Row] = []
     asked = ""
     turns = [t for t in turns if isinstance(t, dict) and isinstance(t.get("content"), str)]
     said = "\n".join(turn["content"] for turn in turns if turn.get("role") == "user")
-    session = str(meta.get("id", question_id(said)))  # many begin alike
+    session = str(meta.get("id", question_id(said)))  # many conversations begin alike
     for turn in turns:
         if turn.get("role") == "user":
             asked = turn["content"]
@@ -336,8 +336,8 @@ def _source(text: str) -> Row:
 
 
 def _grouped(rows: list[Row]) -> list[Row]:
-    """open-rag-eval's rows, one a passage, as one a question and run. The answer stands on one of
-    them. A passage's id is its place in the list, which is none: equal texts are one passage."""
+    """Group open-rag-eval's rows, one per passage, by question and run. One of them has the answer.
+    An id that is only a position is not kept, so passages with equal texts are the same."""
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         key = (str(row.get("query_id")), str(row.get("query_run")))
@@ -349,6 +349,6 @@ def _grouped(rows: list[Row]) -> list[Row]:
         elif text:
             one.setdefault("contexts", []).append({"id": name, "text": text})
     for one in found.values():
-        if one["generated_answer"] in _FAILED:  # what stands beside it is no passage
+        if one["generated_answer"] in _FAILED:  # the row then has no passage
             one |= {"generated_answer": None, "contexts": []}
     return list(found.values())

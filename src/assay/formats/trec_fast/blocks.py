@@ -1,6 +1,6 @@
 """Blocks of the lines of TREC run files, split into columns.
 
-Nothing odd is let through: :func:`parse` gives ``None`` wherever the strict reader
+Nothing unusual is accepted: :func:`parse` returns None whenever the strict reader
 (:func:`assay.formats.trec.read_trec_run`) might read something else, warn or find a fault.
 """
 
@@ -21,7 +21,7 @@ Integers32 = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _COLUMNS = 6
 _DELETE = 127
-# What the strict reader warns of, or takes for the end of a line or a column.
+# What the strict reader warns of, or reads as the end of a line or column.
 _ODD = re.compile(
     rb"\x7f|\xc2[\x80-\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
     rb"|\xef\xbb\xbf|\xef\xbf\xbd"
@@ -31,12 +31,12 @@ _ODD = re.compile(
 class Block(NamedTuple):
     """Clean lines of one or more files.
 
-    What is the same in many lines is kept once: the topics, the runs' names.
+    Topics and names of runs, which are the same in many lines, are kept only once.
 
-    ``files``: the line at which each file begins, and at the end how many lines there are.
-    ``names``: for each file the name of its run. ``lists``: the lines at which a topic or a file
-    begins. ``topics``: the topic of each of these. ``documents``: for each line the document's id.
-    ``ranks``: for each line the rank as written. ``scores``: for each line the score.
+    ``files``: the line at which each file begins, and finally the number of lines. ``names``: the
+    name of each file's run. ``lists``: the lines at which a topic or file begins. ``topics``: the
+    topic of each of these. ``documents``, ``ranks`` and ``scores``: for each line, the document's
+    id, the rank as written, and the score.
     """
 
     files: Integers
@@ -48,10 +48,8 @@ class Block(NamedTuple):
     scores: Floats
 
     def without_last_topic(self) -> tuple[Block, int] | None:
-        """The block (of one file) without its last topic, and where that one begins.
-
-        ``None`` where all lines are of one topic.
-        """
+        """The block (of one file) without its last topic, and where that topic begins; None if all
+        lines are of one topic."""
         if len(self.lists) < 2:
             return None
         rows = int(self.lists[-1])
@@ -69,15 +67,14 @@ class Block(NamedTuple):
 
 
 class _OddError(Exception):
-    """Something that only the strict reader can tell the meaning of."""
+    """Something unusual that has to be left to the strict reader."""
 
 
 def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
-    """Split the lines of some files into columns; ``None`` where anything looks odd.
+    """Split the lines of some files into columns; None if anything is unusual.
 
-    ``data``: the files one after the other, each with a last end of line; what stands before the
-    first and after the last (at least ``PAD`` bytes) does not matter. ``files``: where each file
-    begins, and where the last one ends.
+    ``data``: the concatenated files, each ending in a line feed, with at least ``PAD`` bytes of any
+    content before and after. ``files``: where each file begins, and where the last one ends.
     """
     try:
         return _parse(data, files)
@@ -86,7 +83,7 @@ def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
 
 
 def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
-    # Each column is made where it is needed and not kept: memory is at its peak here.
+    # Columns are made when needed and not kept: memory use peaks here.
     gaps = _gaps(data, files[0], files[-1])
     rows = np.searchsorted(gaps[-1], files)
     if (rows[1:] == rows[:-1]).any():
@@ -120,7 +117,7 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
 
 
 def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
-    """Where each column ends: one row a column, one column a line."""
+    """Where columns end: an array with one row per column of the file, one column per line."""
     every = np.frombuffer(data, np.uint8)
     inside = every[first:last]
     if not len(inside) or (inside.max() >= _DELETE and not _is_clean(bytes(data[first:last]))):
@@ -143,7 +140,7 @@ def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
 def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
     """The name of each file's run."""
     repeats = runs.repeats()
-    # Where a file begins, the line before is of another one.
+    # The line before the beginning of a file is of another file.
     repeats[rows[1:-1] - 1] = True
     if not repeats.all():
         raise _OddError  # several runs in a file
@@ -151,14 +148,14 @@ def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
 
 
 def _second_is_usual(column: Column) -> bool:
-    """Whether the second column holds what the strict reader does not warn of."""
+    """Whether the strict reader would not warn of the second column."""
     if column.text(0) in SECOND_COLUMN and column.repeats().all():
         return True
     return SECOND_COLUMN.issuperset(map(column.text, range(len(column))))
 
 
 def _is_clean(data: bytes) -> bool:
-    """Whether text beyond ASCII is UTF-8 without blanks and marks of its own."""
+    """Whether non-ASCII text is UTF-8 without Unicode white space or byte order marks."""
     if _ODD.search(data):
         return False
     try:
@@ -169,8 +166,8 @@ def _is_clean(data: bytes) -> bool:
 
 
 class Lists(NamedTuple):
-    """The ranked lists of a block in order of appearance: file and topic of each; ``rows`` has for
-    every line the number of its list."""
+    """The ranked lists of a block in order of appearance: the file and topic of each; ``rows`` has
+    the number of the list of every line."""
 
     files: Integers
     topics: list[str]

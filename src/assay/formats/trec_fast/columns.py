@@ -1,8 +1,8 @@
-"""Columns of text as arrays: comparing, hashing and reading numbers of very many lines at once.
+"""Columns of text as arrays: comparing, hashing and parsing the tokens of many lines at once.
 
-A column is where each line's token begins and how many bytes it has; its bytes are looked at eight
-at a time, as one unsigned integer. No Python object is made for a token unless it is asked for.
-Reading eight digits with three multiplications is Mula's and Lemire's method (2019).
+A column is the start and the length in bytes of each line's token; its bytes are processed eight at
+a time, as one unsigned integer. No Python object is made for a token unless requested.
+Parsing eight digits with three multiplications is the method of Mula and Lemire (2019).
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import numpy.typing as npt
 from assay.measures.arrays import Bools, Floats, Integers
 
 LONGEST = 256
-"""Bytes of the longest token that columns are for, a multiple of 8: all tokens are looked at as if
-they were as long as the longest of them."""
+"""Maximum length of a token in bytes, a multiple of 8. Processing all tokens takes as long as if
+each were as long as the longest."""
 
 PAD = LONGEST
-"""Bytes that must stand before the first and after the last token, so that it can be read whole."""
+"""Bytes required before the first and after the last token, so that whole words can be read."""
 
 Words = npt.NDArray[np.uint64]
 
 _U = np.uint64
 _FIRST = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
-"""By number of bytes: a mask of the first that many bytes of a word (the lowest)."""
+"""Masks of the first (lowest) N bytes of a word, by N."""
 _LAST = np.array([~((1 << 8 * (8 - n)) - 1) & ((1 << 64) - 1) for n in range(9)], dtype=np.uint64)
-"""By number of bytes: a mask of the last that many bytes of a word (the highest)."""
+"""Masks of the last (highest) N bytes of a word, by N."""
 _DIGITS = 16
-"""Bytes of a number that are read at once."""
+"""Bytes of a number that are parsed at once."""
 _TENS = 10.0 ** np.arange(_DIGITS + 1)
 
 
@@ -45,8 +45,7 @@ class Column:
     """The tokens of one column.
 
     ``data``: the text, with at least :data:`PAD` bytes before the first and after the last token.
-    ``starts``: for each line where its token begins. ``lengths``: how many bytes it has, at least
-    1.
+    ``starts``: where each line's token begins. ``lengths``: its length in bytes, at least 1.
     """
 
     __slots__ = ("data", "lengths", "starts")
@@ -58,7 +57,7 @@ class Column:
         return len(self.starts)
 
     def rows(self, wanted: slice | Integers | Bools) -> Column:
-        """The column of some lines."""
+        """The column restricted to some lines."""
         return Column(self.data, self.starts[wanted], self.lengths[wanted])
 
     def text(self, row: int) -> str:
@@ -71,7 +70,7 @@ class Column:
         return bytes(self.data[start : start + int(self.lengths[row])])
 
     def words(self) -> Iterator[Words]:
-        """The first eight bytes of each token, then the next; zeros where it has ended."""
+        """The first eight bytes of each token, then the next eight; zeros after its end."""
         if not len(self):
             return
         least, most = int(self.lengths.min()), int(self.lengths.max())
@@ -85,11 +84,11 @@ class Column:
                 yield word & _FIRST[np.clip(self.lengths - passed, 0, 8)]
 
     def hashes(self) -> Words:
-        """Return 64 bits that are equal for equal tokens of any columns, and else hardly ever."""
+        """64-bit hashes, equal for equal tokens of any columns, hardly ever for others."""
         return hashed(self.lengths, self.words())
 
     def repeats(self) -> Bools:
-        """For each line but the first whether its token is that of the line before."""
+        """For each line but the first, whether its token equals that of the line before."""
         if len(self) < 2:
             return np.zeros(0, dtype=bool)
         same: Bools = self.lengths[1:] == self.lengths[:-1]
@@ -99,10 +98,10 @@ class Column:
 
 
 def hashed(lengths: Integers, words: Iterable[Words]) -> Words:
-    """The hashes of tokens that are given by their lengths and words."""
+    """The hashes of tokens, given by their lengths and words."""
     mixed = lengths.astype(np.uint64)
     for number, word in enumerate(words):
-        # The word of a token that has ended is 0, and adds nothing.
+        # Words after the end of a token are 0 and add nothing.
         own = word * _U(0x9E3779B97F4A7C15)
         own ^= own >> _U(29)
         own *= _U(0xBF58476D1CE4E5B9 + 2 * number)
@@ -113,16 +112,15 @@ def hashed(lengths: Integers, words: Iterable[Words]) -> Words:
 
 
 def _words_at(data: bytes | bytearray, places: Integers, count: int) -> Words:
-    """The bytes from each place on as ``count`` words, whose lowest bytes are the first ones: a row
-    for the first word of all places, then one for the next. All are fetched at once: that takes
-    longer than what is done with them."""
+    """The bytes from each place on as ``count`` little-endian words: a row with the first word of
+    each place, then one with the next. All are fetched at once, as fetching is the slowest part."""
     size = 8 * count
     every = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
     return np.ascontiguousarray(every[places].view("<u8").reshape(-1, count).T)
 
 
 def whole_numbers(column: Column) -> Integers | None:
-    """The numbers of a column of one to eight ASCII digits; ``None`` if it is not one."""
+    """The integers in a column of one to eight ASCII digits; None if other tokens occur."""
     if int(column.lengths.max(initial=0)) > 8:
         return None
     words = _words_at(column.data, column.starts + column.lengths - 8, 1)[0]
@@ -133,8 +131,8 @@ def whole_numbers(column: Column) -> Integers | None:
 
 
 def decimals(column: Column) -> Floats | None:
-    """The numbers of a column, exactly as ``float`` reads them. Returns ``None`` where a
-    token is no finite number in ASCII characters without underscores."""
+    """The numbers in a column, exactly as ``float`` parses them; None if a token is not a finite
+    number in ASCII characters without underscores."""
     if not len(column):
         return np.zeros(0)
     last = column.starts + column.lengths - _DIGITS
@@ -174,11 +172,9 @@ def decimals(column: Column) -> Floats | None:
 
 
 def _short_decimals(column: Column, high: Words, low: Words) -> Floats | None:
-    """The numbers of a column of up to eight digits, all with as many after the point, fewer than
-    eight; given are the last sixteen bytes of each.
-
-    That is how most runs write scores. ``None`` if they are written in another way.
-    """
+    """The numbers in a column of up to eight digits, all with the same number of decimals, fewer
+    than eight, given the last sixteen bytes of each; None for other columns. Most runs write scores
+    in this way."""
     _, point, after = column.bytes(0).partition(b".")
     if int(column.lengths.max()) > 8 + len(point) or len(after) > 7:
         return None
@@ -197,9 +193,9 @@ def _short_decimals(column: Column, high: Words, low: Words) -> Floats | None:
 
 
 def _points(digits: Words) -> Words:
-    """A word with the highest bit of each byte set that is a decimal point.
+    """Words with the highest bit set in each byte that is a decimal point.
 
-    A slash after a point is marked too; two marks are never taken for one number.
+    A slash after a point is marked too; a token with two marks is never read as a number.
     """
     others = digits ^ _POINT
     found: Words = (others - _ONES) & ~others & _TOPS
@@ -209,7 +205,7 @@ def _points(digits: Words) -> Words:
 def _without_point(
     high: Words, low: Words, point_high: Words, point_low: Words
 ) -> tuple[Words, Words]:
-    """Sixteen digits with what stands before the point moved to where it was."""
+    """Sixteen digits with those before the point shifted by one place to close the gap."""
     for point, where in ((point_high, "high"), (point_low, "low")):
         if not point.any():
             continue
@@ -226,13 +222,13 @@ def _without_point(
 
 
 def _not_digits(digits: Words) -> Words:
-    """A word that is 0 only if every byte is a number from 0 to 9."""
+    """Words that are 0 only if every byte is a number from 0 to 9."""
     found: Words = ((digits + _TO_SIGN) | digits) & _TOPS
     return found
 
 
 def _eight_digits(digits: Words) -> Words:
-    """The number that eight bytes from 0 to 9 write, the first (lowest) byte foremost."""
+    """The numbers written by eight bytes from 0 to 9, the first (lowest) byte leading."""
     pairs = (digits * _U(2561)) >> _U(8)
     fours = ((pairs & _U(0x00FF00FF00FF00FF)) * _U(6553601)) >> _U(16)
     numbers: Words = ((fours & _U(0x0000FFFF0000FFFF)) * _U(42949672960001)) >> _U(32)

@@ -1,4 +1,4 @@
-"""TREC run files as bytes: opened, decompressed, recognised, tidied."""
+"""TREC run files as bytes: opening, decompressing, recognising, tidying."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _TREC = re.compile(rb"\S+[ \t]+\S+[ \t]+\S+[ \t]+[-+0-9]+[ \t]+[-+.0-9eE]+[ \t]+
 
 
 def is_passage_run(beginning: bytes) -> bool:
-    """Whether a file that begins so is a PR run and not a TREC run.
+    """Whether a file with this beginning is a PR run and not a TREC run.
 
-    The first line decides: ``QuestionID;PassageRank;DocID;`` with a number in the second place.
+    The first line decides: ``QuestionID;PassageRank;DocID;`` with a numeric second field.
     """
     lines = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().splitlines()
     if not lines or _TREC.fullmatch(lines[0].strip()) or _TREC_BY_TABS.fullmatch(lines[0]):
@@ -32,7 +32,7 @@ def is_passage_run(beginning: bytes) -> bool:
 
 
 def _unpacking(path: Path, magic: bytes) -> gzip.GzipFile | bz2.BZ2File | None:
-    """A stream that decompresses; ``None`` for a file that is not compressed."""
+    """A decompressing stream; None for a file that is not compressed."""
     if magic.startswith(b"\x1f\x8b\x08"):
         return gzip.GzipFile(path, "rb")
     if magic.startswith(b"BZh"):
@@ -41,17 +41,17 @@ def _unpacking(path: Path, magic: bytes) -> gzip.GzipFile | bz2.BZ2File | None:
 
 
 def open_run(path: Path) -> Stream:
-    """Open a plain, gzip or bzip2 file to be read as it was before compression."""
+    """Open a plain, gzip or bzip2 file, to be read decompressed."""
     with path.open("rb") as stream:
         magic = stream.read(4)
     return _unpacking(path, magic) or path.open("rb", buffering=0)
 
 
 def read_into(path: Path, space: memoryview) -> int | None:
-    """Read as much of a file as there is space for. Returns how many bytes were read; ``None``
-    where the strict reader has to say what is wrong."""
+    """Read as much of a file as fits into ``space``. Returns the number of bytes read, or None if
+    there is a fault, which the strict reader will report."""
     try:
-        # A call to the system costs as much as a thousand lines: open a plain file only once.
+        # A system call costs as much as a thousand lines, so a plain file is opened only once.
         with path.open("rb", buffering=0) as stream:
             size = stream.readinto(space) or 0
             unpacking = _unpacking(path, bytes(space[:4]) if size >= 4 else b"")
@@ -70,10 +70,10 @@ def _fill(stream: Stream, space: memoryview, size: int) -> int:
 
 
 class Window:
-    """What is looked at of a long file: whole lines, in a buffer with ``PAD`` bytes at both ends.
+    """A part of a long file: whole lines, in a buffer with ``PAD`` bytes at both ends.
 
-    ``data``: the buffer; a larger one takes its place where nothing could be dropped. ``end``:
-    where what has been read ends in it. ``ended``: whether the file has been read to its end.
+    ``data``: the buffer, which is replaced by a larger one if nothing can be dropped. ``end``: the
+    end of the data in it. ``ended``: whether the file has been read to its end.
     """
 
     def __init__(self, buffer: bytearray) -> None:
@@ -82,9 +82,9 @@ class Window:
         self.ended = False
 
     def fill(self, stream: Stream) -> int:
-        """Read as much as there is room for, and return where the last whole line ends."""
+        """Read until the buffer is full, and return where the last whole line ends."""
         if self.end + 1 + PAD >= len(self.data):
-            self.data = self.data + bytes(len(self.data))  # the old one belongs to somebody
+            self.data = self.data + bytes(len(self.data))  # others may still refer to the old one
         with memoryview(self.data) as every, every[self.end : -PAD - 1] as space:
             size = _fill(stream, space, 0)
             self.ended = size < len(space)
@@ -95,7 +95,7 @@ class Window:
         return self.data.rfind(b"\n", PAD, self.end) + 1 or PAD
 
     def tidy(self, end: int, *, first: bool) -> int:
-        """Tidy all up to ``end``, and return where it ends then: at ``PAD`` if nothing is left."""
+        """Tidy the data up to ``end``; return its new end, which is ``PAD`` if nothing is left."""
         text = tidy(bytes(self.data[PAD:end]), first=first)
         if text and not text.endswith(b"\n"):
             text += b"\n"
@@ -105,16 +105,16 @@ class Window:
         return PAD + len(text)
 
     def drop(self, end: int) -> None:
-        """Forget all up to ``end``."""
+        """Discard the data up to ``end``."""
         rest = bytes(self.data[end : self.end])
         self.end = PAD + len(rest)
         self.data[PAD : self.end] = rest
 
 
 def tidy(data: bytes, *, first: bool = True) -> bytes:
-    """The same columns with one blank between them, and no empty lines.
+    """The same columns, separated by single spaces, without empty lines.
 
-    A byte order mark is taken away where ``data`` is the ``first`` of its file.
+    A byte order mark is removed if ``data`` is the ``first`` of its file.
     """
     data = (data.removeprefix(b"\xef\xbb\xbf") if first else data).replace(b"\r\n", b"\n")
     gap = b"\t"
@@ -130,7 +130,7 @@ def tidy(data: bytes, *, first: bool = True) -> bytes:
 
 
 def padded(pieces: Sequence[bytes]) -> tuple[bytes, list[int]]:
-    """The pieces for :func:`parse`, each with a last end of line, and where they end."""
+    """The pieces as data for :func:`parse`, each ending in a line feed, and where they end."""
     whole = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
     return b"".join([bytes(PAD), *whole, bytes(PAD)]), list(
         accumulate(map(len, whole), initial=PAD)

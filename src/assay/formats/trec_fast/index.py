@@ -1,4 +1,4 @@
-"""Which of very many documents are judged: hashes first, then the ids themselves."""
+"""Lookup of judged documents among very many: by hash, then by comparing ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def spread(numbers: Integers) -> Words:
 
 
 class Index:
-    """Finds the judged documents among very many: by hash first, then by comparing the ids."""
+    """An index of the judged documents, by hash."""
 
     def __init__(self, judged: Judgements) -> None:
         ids = "".join(chain.from_iterable(judged.grades.values()))
@@ -36,12 +36,12 @@ class Index:
         self.keys, self.lengths = keys[self.order], lengths[self.order]
         self.words = [word[self.order] for word in words]
         self.usable = not (self.keys[1:] == self.keys[:-1]).any()
-        # Most keys are found by their first bits, in a table that stays in the processor's cache:
-        # of all that share these the first one; the others follow it, as the keys are sorted.
+        # Most keys are found by their first bits, in a table that fits into the processor's cache.
+        # It has the first of all keys that share these; the others follow, as keys are sorted.
         self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
         slots = _slots(self.keys, self.shift)
         self.first = np.full(1 << (64 - int(self.shift)), -1, np.min_scalar_type(-len(keys) - 1))
-        # From the last on, so that the first of those with the same slot is the one that stays.
+        # Reversed, so that the first key of each slot is kept.
         self.first[slots[::-1]] = np.arange(len(keys))[::-1]
 
     def find(
@@ -49,9 +49,9 @@ class Index:
     ) -> tuple[Integers, Integers] | None:
         """Find judged documents among many.
 
-        ``keys``: for each document the hash of its id, mixed with its topic's number. ``lengths``:
-        how many bytes its id has. ``words``: its id, eight bytes at a time. Returns the rows that
-        are judged and for each the number of its judgement; ``None`` if two ids share a hash.
+        ``keys``: for each document, the hash of its id, mixed with its topic's number. ``lengths``:
+        the length of its id in bytes. ``words``: its id, eight bytes at a time. Returns the rows
+        that are judged and the number of the judgement of each; None if two ids share a hash.
         """
         if not len(self.keys):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -61,8 +61,7 @@ class Index:
         places, wanted = places[rows].astype(np.int64), keys[rows]
         others = np.flatnonzero(self.keys[places] != wanted)
         if len(others):
-            # Where the slot's first key is another one, it may be among the others of the slot, if
-            # there are any.
+            # If the first key of the slot differs, the others of the slot are tried, if any.
             following = self.keys[np.minimum(places[others] + 1, len(self.keys) - 1)]
             among = others[_slots(following, self.shift) == slots[rows[others]]]
             found = np.searchsorted(self.keys, wanted[among])

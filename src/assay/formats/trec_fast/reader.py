@@ -1,4 +1,4 @@
-"""Run files, small ones together and large ones block by block, to ranked hits."""
+"""Reading of run files into ranked hits: small files together, large ones block by block."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from assay.model.errors import Fault, FormatError
 from assay.model.wording import printable
 
 BLOCK = 1 << 19
-"""Bytes read at a time; small files are put together until they are as many."""
+"""Bytes read at a time; small files are combined up to this size."""
 
 _LINE_END = ord("\n")
 _FIRST_LINES = 1 << 12
 
 
 class RunBatch(NamedTuple):
-    """Some runs, read: their hits run after run, a list for each topic of the qrels.
+    """The hits of some runs, one run after the other, with a list for each topic of the qrels.
 
-    ``unjudged`` has for each run its topics that the qrels lack, ``warnings`` what a person should
-    know of each file.
+    ``unjudged`` has the topics of each run that are not in the qrels, ``warnings`` those about
+    each file.
     """
 
     paths: tuple[Path, ...]
@@ -57,12 +57,12 @@ def read_runs(
     """Read run files, plain or compressed with gzip or bzip2, in the order given.
 
     TREC runs and R2C2 passage runs are told apart by their first line. Memory does not grow with
-    the file as long as the lines of each topic stand together, by their scores; a file in which
-    they do not is held as a whole (some 400 bytes a line), and so is one with faults.
+    the file if the lines of each topic are together, in order of score; other files, and those with
+    faults, are read into memory as a whole (some 400 bytes per line).
 
     ``paths``: the files. ``judged``: the qrels. ``ties``: what decides between equal scores.
-    ``block``: how many bytes are read at a time. Raises FormatError where files cannot be read or
-    have faults; it carries all faults of all files and comes when all others have been given.
+    ``block``: how many bytes are read at a time. Raises FormatError, with all faults of all files,
+    if files cannot be read or have errors, but only after all other runs have been yielded.
     """
     reader = _BatchReader(judged, ties, block)
     for path in map(Path, paths):
@@ -73,8 +73,8 @@ def read_runs(
 
 
 class _Found:
-    """What has been read of some files so far. ``shown`` is as :class:`Hits` has it; of each file,
-    by its number, the topics that the qrels lack, and those whose documents have one score."""
+    """What has been read of some files so far. ``shown`` is as in :class:`Hits`; by file number,
+    the topics that are not in the qrels, and those whose documents all have the same score."""
 
     def __init__(self, lists: int) -> None:
         self.lists: list[Integers] = []
@@ -86,7 +86,7 @@ class _Found:
 
 
 class _BatchReader:
-    """Reads files against one set of qrels; one buffer serves for all."""
+    """Reader of files for one set of qrels, with one buffer for all."""
 
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
@@ -97,15 +97,14 @@ class _BatchReader:
         self.faults: list[Fault] = []
 
     def add(self, path: Path) -> Iterator[RunBatch]:
-        """Read a file; give what has been read so far when the buffer is full."""
+        """Read a file; yield what has been read so far if the buffer is full."""
         if not path.is_file():
             yield from self.rest()
             yield from self.once(path)
             return
         space = self._space()
         read = read_into(path, space)
-        # Runs are given in the order of their files; and the whole buffer may hold what the rest of
-        # it does not.
+        # Waiting runs go first, to keep the order of files; the file may then fit into the buffer.
         if self.waiting and (read is None or read == len(space)):
             yield from self.rest()
             space = self._space()
@@ -129,7 +128,7 @@ class _BatchReader:
         return memoryview(self.buffer)[self.files[-1] : -PAD - 1]
 
     def rest(self) -> Iterator[RunBatch]:
-        """Give the runs of the files that wait in the buffer."""
+        """Yield the runs of the files in the buffer."""
         paths, files = self.waiting, self.files
         self.waiting, self.files = [], [PAD]
         if paths:
@@ -138,7 +137,7 @@ class _BatchReader:
     def _small(
         self, paths: Sequence[Path], data: bytes | bytearray, files: Sequence[int]
     ) -> Iterator[RunBatch]:
-        """Read whole files at once, or one by one where that does not work."""
+        """Read whole files together, or one by one if that fails."""
         for tidied in (False, True):
             if tidied:
                 pieces = [bytes(data[start:end]) for start, end in pairwise(files)]
@@ -169,7 +168,7 @@ class _BatchReader:
             yield batch
 
     def once(self, path: Path) -> Iterator[RunBatch]:
-        """Read what is no regular file: a pipe gives its bytes only once."""
+        """Read a file that is not a regular one: a pipe can be read only once."""
         try:
             source = read_text(path)
         except FormatError as error:
@@ -192,7 +191,7 @@ class _BatchReader:
 
     def passages(self, path: Path, source: SourceText | None = None) -> Iterator[RunBatch]:
         """Read an R2C2 passage run, whose ranks are its order."""
-        # Who measures TREC runs needs none of it.
+        # Not needed for TREC runs.
         from assay.formats.r2c2_pr import read_rankings  # noqa: PLC0415
 
         try:
@@ -215,7 +214,7 @@ class _BatchReader:
         return RunBatch((path,), (name,), hits, (unjudged,), (warnings,))
 
     def _in_blocks(self, path: Path) -> RunBatch | None:
-        """Read block by block; ``None`` where anything looks odd."""
+        """Read block by block; None if anything is unusual."""
         found, done = self._new(1), set[str]()
         window, block = Window(self.buffer), None
         most = most_bytes(path.stat().st_size)
@@ -237,11 +236,11 @@ class _BatchReader:
                     return None
                 if not window.ended:
                     shortened = block.without_last_topic()
-                    if shortened is None:  # all lines are of one topic: more of them at once
+                    if shortened is None:  # all lines are of one topic, so read more
                         continue
                     block, end = shortened
                 lists = Lists.of(block)
-                # Only the whole file shows the ranking of a topic that returns.
+                # The ranking of a topic that recurs needs the whole file.
                 if not done.isdisjoint(lists.topics) or not self._add(found, block, lists):
                     return None
                 done.update(lists.topics)
@@ -252,12 +251,12 @@ class _BatchReader:
         return _Found(files * len(self.judged.topics))
 
     def _add(self, found: _Found, block: Block, lists: Lists) -> bool:
-        """Add a block's hits; False where only the strict reader can say what is the case."""
+        """Add a block's hits; False if it has to be left to the strict reader."""
         documents, count = block.documents, len(lists.topics)
         if len({*zip(lists.files.tolist(), lists.topics, strict=True)}) < count:
-            return False  # a topic returns
+            return False  # a topic recurs
         if _contradicted(lists.rows, block.ranks, block.scores):
-            return False  # the strict reader says where
+            return False  # the strict reader reports where
         words = list(documents.words())
         hashes = hashed(documents.lengths, words)
         once = np.sort(hashes ^ spread(np.arange(count))[lists.rows])
@@ -269,7 +268,7 @@ class _BatchReader:
         if known is None:
             return False
         rows, judgements = known
-        del hashes, words, keys, once  # what follows needs the room
+        del hashes, words, keys, once  # the memory is needed for what follows
 
         def descending(some: Integers) -> Integers:
             ids = list(map(documents.bytes, some.tolist()))
@@ -315,13 +314,13 @@ class _BatchReader:
 
 
 def _contradicted(rows: Integers, ranks: Integers, scores: Floats) -> bool:
-    """Whether ranks do not rise, or scores do, within a list."""
+    """Whether ranks do not increase, or scores do, within a list."""
     same = rows[1:] == rows[:-1]
     return bool((same & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any())
 
 
 def _tied(rows: Integers, scores: Floats, sizes: Integers) -> Integers:
-    """The lists of several documents, all of one score."""
+    """The lists with several documents, all with the same score."""
     equal = (rows[1:] == rows[:-1]) & (scores[1:] == scores[:-1])
     pairs = np.bincount(rows[1:][equal], minlength=len(sizes))
     return np.flatnonzero((sizes > 1) & (pairs == sizes - 1))
