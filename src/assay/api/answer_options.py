@@ -1,5 +1,4 @@
-"""How topics are answered: the options of ``assay answer``, the passages, and what runs must keep
-to."""
+"""Options of ``assay answer``, the passages to answer from, and the rules that runs must follow."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ YEARS = tuple(RULES)
 
 
 def pr_run_files(given: Sequence[str]) -> list[Path]:
-    """The files of ``--pr-runs``, each once. Raises SettingsError where there are none, or where
-    two runs have one name."""
+    """The files of ``--pr-runs``, each once. Raises SettingsError if there are none, or if two runs
+    have the same name."""
     paths = [path for one in given for path in expanded(Path(one))]
     if not paths:
         raise SettingsError("Name the passages: --pr-runs FILE.")
@@ -52,14 +51,14 @@ def pr_run_files(given: Sequence[str]) -> list[Path]:
 
 
 def read_pr_runs(paths: list[Path]) -> list[PassageRun]:
-    """All PR runs, or all their faults at once."""
+    """Read all PR runs. Raises FormatError with all their faults."""
     return all_used((partial(read_pr_run, path) for path in paths), lambda _warning: None)
 
 
 def rag_sources(
     options: AnswerOptions, topics: list[str]
 ) -> tuple[dict[str, list[PassageSource]], list[Path]]:
-    """Each topic's passages, from the one source that is given, and the files read."""
+    """Each topic's passages, from the only source given, and the files read."""
     candidates, trec_run, corpus = options.candidates, options.trec_run, options.corpus
     most = options.passages
     given = sum((bool(options.pr_runs), candidates is not None, trec_run is not None))
@@ -102,7 +101,7 @@ def _texts(ids: tuple[str, ...], documents: Documents, corpus: Path) -> list[Pas
 
 
 def check_ac_name(output: Path) -> None:
-    """Raises FormatError where the run's name could not be an AC run's, before anybody is asked."""
+    """Raise FormatError if the name is invalid for an AC run, before the model is asked."""
     faults = FaultList(str(output))
     check_run_name(run_name(output), faults)
     errors = [fault for fault in faults.done() if fault.severity == "error"]
@@ -111,8 +110,8 @@ def check_ac_name(output: Path) -> None:
 
 
 def rules_of(year: str, output: Path, team: str, words: int | None) -> Rules:
-    """The rules of ``year``. Raises SettingsError for what could not be handed in, before anybody
-    is asked."""
+    """The rules of ``year``. Raises SettingsError for a run that could not be submitted, before the
+    model is asked."""
     if year not in RULES:
         raise SettingsError(f"--year must be one of {', '.join(RULES)}.")
     rules = RULES[year]
@@ -140,9 +139,9 @@ def checked_run(
     runs: list[PassageRun],
     year: str | None,
 ) -> tuple[AnswerRun | RagRun, list[Fault]]:
-    """Read a run back before it is written: with errors none is. ``year`` is None for AC runs.
-    Returns the run, and what the track would mind beside (its document ids, above all); raises
-    AssayError with the first errors."""
+    """Check a run by parsing it before it is written. ``year`` is None for AC runs. Returns the
+    run, and the rules of the track that it breaks (above all on document ids). Raises AssayError
+    with the first errors, and then no run is written."""
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = Path(folder) / output.name
         path.write_bytes(data)
@@ -170,7 +169,7 @@ TEMPERATURE = 0.7
 
 
 class AnswerProtocol(StrEnum):
-    """Whose answers."""
+    """The track that answers are for."""
 
     R2C2 = "r2c2"
     TREC_RAG = "trec-rag"
@@ -178,8 +177,8 @@ class AnswerProtocol(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """What is answered from, and how, as the options of ``assay answer`` have it. None is the
-    default of an option that goes with some others alone."""
+    """The sources and settings of answers, as the options of ``assay answer``. None is the default
+    of options that only work with some others."""
 
     protocol: Annotated[
         AnswerProtocol, Option("Write an R2C2 AC run, or a TREC RAG AG/RAG run.")
@@ -237,18 +236,18 @@ class AnswerOptions:
 
     @property
     def is_rag(self) -> bool:
-        """Whether answers are TREC RAG's."""
+        """Whether answers are for TREC RAG."""
         return self.protocol is AnswerProtocol.TREC_RAG
 
     @property
     def heat(self) -> float:
-        """The temperature that the model writes at."""
+        """The model's sampling temperature."""
         if self.confidence is not Confidence.SAMPLED:
             return 0.0
         return TEMPERATURE if self.temperature is None else self.temperature
 
     def settings(self) -> AnswerSettings:
-        """The settings of the system. Raises SettingsError for options that do not go together."""
+        """The settings of the system. Raises SettingsError if options contradict each other."""
         sampled = self.confidence is Confidence.SAMPLED
         if sampled and self.temperature == 0:
             raise SettingsError("At temperature 0 all samples are the same: use --temperature 0.7.")

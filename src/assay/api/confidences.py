@@ -26,7 +26,7 @@ Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Rows of a run that are scored, that lack a value, and topics without a row."""
+    """Counts of a run's scored rows, of rows without a value, and of topics without a row."""
 
     scored: int
     missing: int
@@ -36,8 +36,8 @@ class Counts:
 @dataclass(frozen=True)
 class ConfidenceScores:
     """The scores of every run: ``means`` by run and measure, ``topics`` by run (topic, measure,
-    ends). ``reasons`` say by run why some are undefined, ``stated`` are the confidences and
-    correctness that a run has both of."""
+    ends). ``reasons`` says by run why some are undefined. ``stated`` holds a run's pairs of
+    confidence and correctness where both are known."""
 
     means: Mapping[str, Mapping[str, Range | None]]
     topics: Mapping[str, Sequence[tuple[str, str, Range | None]]]
@@ -46,7 +46,7 @@ class ConfidenceScores:
     stated: Mapping[str, Arrays]
 
     def _each(self) -> Iterator[tuple[tuple[object, ...], str | None]]:
-        """The cells under ``VALUE_COLUMNS``, and why a mean is undefined."""
+        """Rows under ``VALUE_COLUMNS``, with the reason if a mean is undefined."""
         for run, means in self.means.items():
             for name, ends in means.items():
                 yield value_row(run, "all", name, ends), None if ends else self.reasons[run]
@@ -68,7 +68,7 @@ class ConfidenceScores:
         }
 
     def undefined(self, mark: str) -> Iterator[str]:
-        """What is undefined, and why."""
+        """Sentences on what is undefined and why."""
         yield from undefined_values(
             mark,
             (
@@ -80,7 +80,7 @@ class ConfidenceScores:
         )
 
     def ranks(self) -> dict[str, int | None]:
-        """The runs by HMR."""
+        """The ranks of the runs by HMR."""
         scores = {
             run: {"HMR": Score.between(run, "HMR", means["HMR"], topics=self.counts[run].scored)}
             for run, means in self.means.items()
@@ -91,9 +91,8 @@ class ConfidenceScores:
 def confidences(
     file: Path, *, bins: int, closed: Closed, answered: bool, per_topic: bool, note: Note
 ) -> ConfidenceScores:
-    """The scores of the runs of a table. Topics that a run has no row for count as incorrect with
-    an unknown confidence; with ``answered`` they, and rows that lack a value, are left out. Raises
-    FormatError with all faults."""
+    """Score the runs of a table. Topics without a row count as incorrect with unknown confidence;
+    ``answered`` leaves them out, and rows that lack a value. Raises FormatError with all faults."""
     table = used(read_confidence(file), note)
     means: dict[str, dict[str, Range | None]] = {}
     topics: dict[str, list[tuple[str, str, Range | None]]] = {}
@@ -127,9 +126,9 @@ def confidences(
 def _ranges(
     rows: Sequence[ConfidenceRow], left_out: int, *, bins: int, closed: Closed
 ) -> dict[str, Range | None]:
-    """Every measure of a run. A row without a correctness may be right or wrong. One without a
-    confidence has any: at the ceiling 1 where it is right and 0 where it is wrong, at the floor
-    what is worst. One without a confidence that is not right is as good as left out."""
+    """The range of every measure of a run. A row without correctness may be right or wrong. A row
+    without confidence may have any: at the ceiling 1 if right and 0 if wrong, at the floor the
+    worst. An incorrect row without confidence counts as left out."""
     p = [row.probability for row in rows if row.probability is not None]
     c = [
         np.nan if row.correct is None else float(row.correct)
@@ -171,7 +170,7 @@ def _of_topic(p: float | None, correct: bool | None) -> Iterator[tuple[str, Rang
 
 
 def _silent(table: ConfidenceTable) -> dict[str, tuple[str, ...]]:
-    """For each run the topics that other runs have and it has no row for."""
+    """For each run, the topics that only other runs have a row for."""
     topics = dict.fromkeys(row.topic for row in table.rows)
     absent = {}
     for run in table.runs:

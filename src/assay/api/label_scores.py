@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LabelScores:
-    """Scores of runs and their single topics. Means are over ``topics``; ``counts`` are numbers of
-    a run, of which ``shown`` stand beside its scores, ``more`` what JSON says beside them."""
+    """Scores of runs and of their topics. Means are over ``topics``. ``counts`` has counts by run,
+    of which ``shown`` are displayed beside the scores; ``more`` has further JSON entries."""
 
     sheet: Sheet
     topics: Topics
@@ -59,22 +59,22 @@ class LabelScores:
 
     @property
     def missing(self) -> int:
-        """How many values hang on labels that are not there."""
+        """Number of values that depend on missing labels."""
         return sum(one.missing for one in self.scores)
 
     def ranks(self) -> dict[str, int | None]:
-        """The runs by the first measure."""
+        """The ranks of the runs by the first measure."""
         return ranks(self.means, self.sheet.measures[0])
 
     def rows(self, *, per_topic: bool) -> Iterator[tuple[object, ...]]:
-        """The cells under ``VALUE_COLUMNS``: means, then single topics if wanted."""
+        """Rows under ``VALUE_COLUMNS``: means, then, with ``per_topic``, single topics."""
         for one in self.scores:
             yield value_row(one.run, "all", one.measure, one.ends)
         if per_topic:
             yield from self.topic_rows()
 
     def topic_rows(self) -> Iterator[tuple[object, ...]]:
-        """Those of single topics."""
+        """Rows of single topics under ``VALUE_COLUMNS``."""
         for run in self.sheet.values:
             for measure, values in self.sheet.completed(run, self.topics).items():
                 for topic, ends in values.items():
@@ -107,7 +107,7 @@ class LabelScores:
         }
 
     def remarks(self) -> Iterator[str]:
-        """What the means stand on where it is not what one would expect."""
+        """Remarks on undefined values, missing answers and missing labels behind the means."""
         sheet = self.sheet
         every = counted(len(sheet.topics), "topic")
         undefined: dict[tuple[str, ...], list[str]] = {}
@@ -148,14 +148,14 @@ def nugget_scores(
     bank: Path | None = None,
     partly: bool = False,
 ) -> LabelScores:
-    """The scores of nugget assignments; ``sub_narratives`` is a file of those of each topic, or of
-    nuggets that are mapped to them, ``bank`` one of the questions that the nuggets were made of,
-    of which a question that needs all of its answers may be worth the share given (``partly``).
-    Raises FormatError with the faults of all files."""
+    """Scores of nugget assignments. ``sub_narratives`` is a file of each topic's sub-narratives, or
+    of nuggets mapped to them. ``bank`` is a file of the questions the nuggets were made from; with
+    ``partly``, a question that needs all its answers counts by the share given. Raises FormatError
+    with the faults of all files."""
     answers = read_labelled_answers(files, read_assignments, note)
     aspects = None
     if sub_narratives is not None:
-        text = read_text(sub_narratives)  # once: a pipe can be read no second time
+        text = read_text(sub_narratives)  # only once, as it may be a pipe
         aspects = read_sub_narratives(text).require()
         answers = _mapped(answers, read_mapping(text))
     for line in (*_lists(answers), *_unmapped(answers, aspects or {})):
@@ -175,8 +175,8 @@ def _with_questions(
     *,
     partly: bool,
 ) -> Sheet:
-    """The sheet with the measure ``questions``: the share of questions that answers settle. Raises
-    SettingsError for a topic without a bank, or with nuggets that are not those of its bank."""
+    """Add the measure ``questions`` to a sheet: the share of questions that are answered. Raises
+    SettingsError if a topic has no bank, or its nuggets are not those of its bank."""
 
     def settled(topic: str, given: Mapping[str, bool | None]) -> Range | None:
         bank = banks.get(topic)
@@ -211,15 +211,15 @@ def _with_questions(
 
 
 def bank_nuggets(file: Path, note: Note) -> bytes:
-    """The nuggets of a bank of questions, as nuggetizer reads them. Raises FormatError."""
+    """The nuggets of a question bank in nuggetizer's format. Raises FormatError."""
     return write_nuggets(map(nuggets_of_bank, used(read_question_banks(file), note).values()))
 
 
 def support_scores(
     files: Sequence[Path], citations: Citations, topics: Topics, note: Note
 ) -> LabelScores:
-    """The scores of support labels, with how many citations each run has that are uncited, unjudged
-    or missing. Raises FormatError with the faults of all files."""
+    """Scores of support labels, with each run's counts of uncited, unjudged or missing citations.
+    Raises FormatError with the faults of all files."""
     answers = read_labelled_answers(files, read_support, note)
     cited = citations_of(answers)
     sheet, counts = support_sheet(cited, citations)
@@ -230,8 +230,8 @@ def support_scores(
 def read_labelled_answers(
     paths: Sequence[Path], read: Callable[[Path], Parsed[tuple[T, ...]]], note: Note
 ) -> list[T]:
-    """The answers in some files, each with its run, topic and line. Raises FormatError with the
-    faults of all files, and where two hold the same answer."""
+    """Read the answers of several files, each with its run, topic and line. Raises FormatError with
+    the faults of all files, and if two hold the same answer."""
     found = all_used((partial(read, path) for path in paths), note)
     answers: dict[tuple[str, str], Any] = {}
     faults = []
@@ -249,7 +249,7 @@ def read_labelled_answers(
 def _mapped(
     answers: Sequence[AssignedAnswer], mapping: Mapping[tuple[str, str], str]
 ) -> list[AssignedAnswer]:
-    """The answers with the sub-narratives that a nugget file maps their nuggets to, by text."""
+    """The answers with the sub-narratives that a nugget file assigns to their nuggets' texts."""
 
     def mapped(answer: AssignedAnswer) -> Iterator[AssignedNugget]:
         for one in answer.nuggets:

@@ -1,4 +1,4 @@
-"""Files of runs scored against a file of relevance grades, of any size."""
+"""Score run files of any size against a file of relevance grades."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OFFICIAL = (
     "recip_rank",
     *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
 )
-"""Those of the measures that trec_eval prints by itself that are measures here, in its order."""
+"""The measures that trec_eval prints by default, as far as Assay has them, in its order."""
 _SEVERAL_CUTOFFS = re.compile(r"(?P<stem>[A-Za-z_]+)\.(?P<cutoffs>[0-9]+(?:,[0-9]+)*)")
 _TREC_EVAL_CUTOFFS = dict.fromkeys(
     ("P", "recall", "ndcg_cut", "map_cut"), (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -40,8 +40,8 @@ _TREC_EVAL_CUTOFFS = dict.fromkeys(
 
 
 class ScoredRuns(NamedTuple):
-    """The scores of runs by ``measures``, as they were asked for by name, and what they stand on.
-    ``only`` is a file of the topics that are scored."""
+    """The scores of runs by ``measures`` (requested name → measure), and what they are based on.
+    ``only`` is a file of the topics to score."""
 
     runs: Mapping[str, RunScores]
     measures: Mapping[str, Measure]
@@ -53,12 +53,12 @@ class ScoredRuns(NamedTuple):
 
     @property
     def of(self) -> str:
-        """What gives the topics."""
+        """The source of the topics, in words."""
         return "the qrels" if self.only is None else printable(str(self.only))
 
     @property
     def strangers(self) -> list[str]:
-        """Runs all of whose topics are unknown: what they have is of another collection."""
+        """Runs without a single known topic, probably from another collection."""
         return [
             run
             for run, scores in self.runs.items()
@@ -66,7 +66,7 @@ class ScoredRuns(NamedTuple):
         ]
 
     def rows(self, *, per_topic: bool, means: bool = True) -> Iterator[Row]:
-        """The scores with the reason of what is undefined: single topics, then the mean."""
+        """The scores, single topics before the mean, with the reason if one is undefined."""
         return rows(self.runs, self.measures, self.topics, per_topic=per_topic, means=means)
 
     def document(self, *, per_topic: bool) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class ScoredRuns(NamedTuple):
         }
 
     def remarks(self) -> Iterator[str]:
-        """What the means stand on where it is not what one would expect."""
+        """Remarks on unexpected gaps behind the means."""
         total, bare, of = len(self.judged.topics), self.judged.without_relevant, self.of
         if bare:
             yield (
@@ -120,13 +120,12 @@ class ScoredRuns(NamedTuple):
                 )
 
     def trec_lines(self, *, per_topic: bool, counts: bool) -> Iterator[str]:
-        """The scores as trec_eval prints them: single topics in the order of their ids, then the
-        means; run after run.
+        """Yield the scores in trec_eval's format: for each run single topics, ordered by id, then
+        the means.
 
-        ``per_topic``: whether single topics are printed (``-q``); as in trec_eval only those that
-        the run has, even where the mean is taken over all (``-c``). ``counts``: whether ``runid``
-        and the counts ``num_q num_ret num_rel num_rel_ret`` are printed too, as trec_eval does
-        where no measure was asked for.
+        ``per_topic``: whether to print single topics (``-q``); as in trec_eval, only those that the
+        run has, even if the mean is over all topics (``-c``). ``counts``: whether to print
+        ``runid`` and ``num_q num_ret num_rel num_rel_ret`` too, as trec_eval does by default.
         """
         relevant = self.judged.relevant()
         for run, scores in self.runs.items():
@@ -162,8 +161,7 @@ def _trec_line(name: str, topic: str, value: str) -> str:
 
 
 def measures_named(names: Sequence[str]) -> dict[str, Measure]:
-    """Measures by the names that they were asked for by. Raises ValueError with all names that are
-    none."""
+    """Requested name → measure. Raises ValueError with all unknown names."""
     wanted: dict[str, Measure] = {}
     wrong: list[str] = []
     for given in names:
@@ -178,7 +176,7 @@ def measures_named(names: Sequence[str]) -> dict[str, Measure]:
 
 
 def _spelt_out(name: str) -> list[str]:
-    """``P.5,10`` of trec_eval's command line is printed as ``P_5`` and ``P_10``, ``P`` as nine."""
+    """Expand names as trec_eval does: ``P.5,10`` to ``P_5`` and ``P_10``, ``P`` to nine names."""
     match = _SEVERAL_CUTOFFS.fullmatch(name)
     if match is not None:
         return [f"{match['stem']}_{cutoff}" for cutoff in match["cutoffs"].split(",")]
@@ -222,8 +220,8 @@ def scored(
         ),
     ] = "qrels",
 ) -> ScoredRuns:
-    """Files of runs scored, with the means over ``topics`` (:data:`TOPICS`), or those of the file
-    ``only``. Raises FormatError with all faults, SettingsError for what cannot be measured."""
+    """Score run files, with means over ``topics`` (:data:`TOPICS`) or those in the file ``only``.
+    Raises FormatError with all faults, SettingsError if a measure cannot be computed."""
     over = TOPICS[0] if only else cast("Topics", topics)
     try:
         found, judged = score_run_files(
@@ -244,7 +242,7 @@ def scored(
 def _by_name(
     names: Sequence[str], files: Sequence[Path], scores: Sequence[RunScores], note: Note
 ) -> dict[str, RunScores]:
-    """The scores by run; runs of one name get their files' names added, which ``note`` hears."""
+    """The scores by run. Runs of the same name get their paths added, and ``note`` is called."""
     if len(set(files)) < len(files):
         raise SettingsError("A run file is given twice: give each file only once.")
     twice = {name for name in names if names.count(name) > 1}
@@ -263,7 +261,7 @@ def _by_name(
 
 
 def require_own_names(names: Sequence[str], files: Sequence[Path]) -> None:
-    """Raise SettingsError where two files of runs hold one of the same name."""
+    """Raise SettingsError if two files hold runs of the same name."""
     seen: dict[str, Path] = {}
     for name, file in zip(names, files, strict=True):
         if name in seen:
@@ -286,9 +284,8 @@ def score_run_files(
     ideal: Ideal = "qrels",
     g_max: float | None = None,
 ) -> tuple[dict[str, RunScores], Judgements]:
-    """The scores of every run by its name, and what they were judged by. Everything is read, so
-    that all faults of all files come at once (FormatError); warnings go to ``note``. ``only`` is a
-    file of the topics that are scored."""
+    """Score every run; returns run name → scores, and the judgements used. Raises FormatError with
+    all faults of all files; warnings go to ``note``. ``only`` is a file of the topics to score."""
     wanted = list(measures)
     by_subtopic = any(measure.by_subtopic for measure in wanted)
     judged, faults = _judgements(qrels, g_max, note, by_subtopic=by_subtopic)
@@ -323,7 +320,7 @@ def score_run_files(
 def _judgements(
     path: Path, g_max: float | None, note: Note, *, by_subtopic: bool
 ) -> tuple[Judgements | None, list[Fault]]:
-    """The qrels, or all their faults."""
+    """The judgements in the qrels, or all their faults."""
     try:
         if by_subtopic:
             several = read_subtopic_qrels(path)

@@ -1,4 +1,4 @@
-"""Files checked against their formats, and mended where that is possible."""
+"""Check files against their formats, and fix what can be fixed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMAT_HELP = f"{' | '.join(FORMATS)} (default: guessed from the content)"
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A file, the mended one (None where nothing had to be mended), and what was done."""
+    """A file, its corrected copy (None if nothing had to be corrected), and the changes."""
 
     file: Path
     fixed: Path | None
@@ -34,8 +34,8 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """All faults of some files; with ``fixes`` those of the mended ones (None: nothing was to be
-    mended). ``strict`` takes warnings for faults."""
+    """All faults of some files, or with ``fixes`` those of the corrected copies (None: no fixes
+    were requested). ``strict`` treats warnings as faults."""
 
     report: ValidationReport
     fixes: Sequence[Fix] | None
@@ -43,13 +43,13 @@ class Validated:
 
     @property
     def exit_status(self) -> int:
-        """0 good, 1 faults, 2 where a file cannot be read."""
+        """0 if all is well, 1 for faults, 2 if a file cannot be read."""
         warned = self.strict and any(one.warnings for one in self.report.files)
         return self.report.exit_status or int(warned)
 
     @property
     def faulty(self) -> list[str]:
-        """Files with errors (or warnings, where these count), and those that cannot be read."""
+        """Files with errors (or, if ``strict``, warnings), and those that cannot be read."""
         return [
             one.file
             for one in self.report.files
@@ -108,9 +108,9 @@ def check(
     ] = None,
     strict: Annotated[bool, Option("Treat warnings as faults: exit status 1.")] = False,
 ) -> Validated:
-    """Check files against their format, and each other; with ``fix`` write what can be mended of
-    TREC RAG answers, and check that. Raises SettingsError and FormatError for what cannot be
-    checked at all."""
+    """Check files against their format and each other. With ``fix``, write corrected copies of TREC
+    RAG answers and check those. Raises SettingsError or FormatError if files cannot be checked at
+    all."""
     fixes = _fix(files, format_name, topics, year) if fix else None
     report = validate(
         files if fixes is None else [one.fixed or one.file for one in fixes],
@@ -128,7 +128,7 @@ def check(
 def _fix(
     files: Sequence[Path], format_name: str | None, topics: Path | None, year: str | None
 ) -> list[Fix]:
-    """Write the mended files. Raises SettingsError where one exists already."""
+    """Write the corrected copies. Raises SettingsError if one exists already."""
     if format_name not in (None, "trec-rag"):
         raise SettingsError(
             "--fix only works for TREC RAG answers; leave out --format, or use --format trec-rag."
