@@ -97,7 +97,7 @@ class Baseline(_Record):
 
     @field_validator("questions")
     @classmethod
-    def _once(cls, questions: tuple[GatedQuestion, ...]) -> tuple[GatedQuestion, ...]:
+    def _no_duplicates(cls, questions: tuple[GatedQuestion, ...]) -> tuple[GatedQuestion, ...]:
         seen: set[str] = set()
         for one in questions:
             if one.id in seen:

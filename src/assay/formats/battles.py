@@ -212,11 +212,11 @@ class _BattleReader:
             at.error(why, "Give each response of a topic its own run.")
             return
         place = DIMENSIONS.index(self.crowd.dimension) + 1
-        ratings, beside = record.get("ratings"), NO_RATIONALE
+        ratings, rationale = record.get("ratings"), NO_RATIONALE
         if isinstance(ratings, dict):
-            beside = Rationale(str(ratings.get(f"Q{place}_justification") or ""))
+            rationale = Rationale(str(ratings.get(f"Q{place}_justification") or ""))
         for word, judge in self._crowd_labels(at, record):
-            self._add(at, sides, word, judge, beside)
+            self._add(at, sides, word, judge, rationale)
 
     def _crowd_labels(self, at: Spot, record: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
         """The verdicts on the dimension, each with the name of the judge."""

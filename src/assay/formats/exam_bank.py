@@ -16,12 +16,12 @@ from assay.formats.exam_bank_reading import (
     LISTS,
     TABLE,
     TEXTS,
-    has_words,
+    has_text,
     items_of,
-    of_cells,
     query_of,
     read_bank,
     read_question,
+    row_of_cells,
 )
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion
@@ -86,7 +86,7 @@ def _patched(
         query = query_of(row) or ""
         put: list[Any] = []
         for item in items_of(row) or ():
-            if not has_words(item):
+            if not has_text(item):
                 put.append(item)  # blank questions stay in place
                 continue
             before = read_question(row, item)
@@ -167,7 +167,7 @@ def _record(bank: Bank, query: str, questions: Sequence[BankQuestion]) -> dict[s
 
 
 def _table(path: Path, bank: Bank) -> bytes:
-    rows = [of_cells(row) for row in bank.rows]
+    rows = [row_of_cells(row) for row in bank.rows]
     patched, new = _patched(rows, bank)
     lines = [_cells(row) for row in patched]
     for query, questions in new.items():

@@ -62,7 +62,7 @@ def read_bank(source: SourceText, faults: FaultList) -> Bank:
     elif form == "table":
         for number, cells in _table(source, faults):
             reader.rows.append(cells)
-            reader.line(number, of_cells(cells))
+            reader.line(number, row_of_cells(cells))
     else:
         for number, row in read_values(source, faults):
             if isinstance(row, dict):
@@ -90,7 +90,7 @@ def items_of(row: Mapping[str, Any]) -> list[Any] | None:
     return [row] if one_text(row, *TEXTS) is not None else None
 
 
-def has_words(item: Any) -> bool:
+def has_text(item: Any) -> bool:
     """Whether an item is a question with a non-blank text."""
     return isinstance(item, dict) and bool((one_text(item, *TEXTS) or "").strip())
 
@@ -131,7 +131,7 @@ def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuesti
     )
 
 
-def of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
+def row_of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
     """A row of a table as the record of a flat file."""
     row: dict[str, Any] = {name: cell for name, cell in cells.items() if cell}
     row |= {name: cells.get(name, "") for name in TABLE}
@@ -195,7 +195,7 @@ class _BankReader:
         named = _id(item, "query_id")
         if named not in (None, query):
             raise ValueError(f"it belongs to query {quoted(str(named))}.", "Move it to that query.")
-        if not has_words(item):
+        if not has_text(item):
             self.faults.warning(number, f"{where}The question is blank.", "It is left out.", query)
         else:
             self.add(number, query, read_question(row, item))

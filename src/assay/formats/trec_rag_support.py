@@ -115,11 +115,11 @@ def _label(value: object) -> object:
 
 
 def write_support(
-    answers: Iterable[RagAnswer], said: Iterable[tuple[Support | None, bool]]
+    answers: Iterable[RagAnswer], labels: Iterable[tuple[Support | None, bool]]
 ) -> Iterator[bytes]:
     """Lines of support labels in the track's format, from answers and, for all of their citations
     in turn, the label and whether it was left unjudged. A missing label is null."""
-    codes = (CODES[label] if label is not None or open_one else None for label, open_one in said)
+    codes = (CODES[label] if label is not None or open_one else None for label, open_one in labels)
     for one in answers:
         yield dump_line(
             {

@@ -171,8 +171,8 @@ def objects_in(value: Any) -> list[Row]:
 
 def name_in(value: Any) -> str | None:
     """An id: a non-empty text, or a number."""
-    said = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    return str(value) if said else None
+    is_id = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    return str(value) if is_id else None
 
 
 def number_in(value: Any) -> int | float | None:

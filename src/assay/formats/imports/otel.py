@@ -80,8 +80,8 @@ def _step(span: Mapping[str, Any], choices: Choices) -> TraceStep | None:
         trace, str(own), None if parent is None else str(parent), name, kind,
         start=moment(first_of(span, ("start_time", "startTimeUnixNano", "start_time_unix_nano"))),
         end=moment(first_of(span, ("end_time", "endTimeUnixNano", "end_time_unix_nano"))),
-        asked=_messages(values, events, "input") or values.get("input.value"),
-        said=_messages(values, events, "output") or values.get("output.value"),
+        input=_messages(values, events, "input") or values.get("input.value"),
+        output=_messages(values, events, "output") or values.get("output.value"),
         query=name_in(values.get("gen_ai.retrieval.query.text")) if kind == RETRIEVER else None,
         session=name_in(first_of(values, ("session.id", "gen_ai.conversation.id"))),
         error=str(message or "error") if failed else None,
@@ -92,9 +92,9 @@ def _step(span: Mapping[str, Any], choices: Choices) -> TraceStep | None:
     if kind == RETRIEVER and step.query is None and isinstance(values.get("input.value"), str):
         step.query = values["input.value"]
     step.passages = _passages(values, events, kind)
-    step.cut |= any(one.get("finish_reason") == "length" for one in objects_in(step.said))
+    step.cut |= any(one.get("finish_reason") == "length" for one in objects_in(step.output))
     if choices.tool is not None and step.passages is None:
-        step.passages = _of_tool(step.asked, choices.tool)
+        step.passages = _of_tool(step.input, choices.tool)
     return step
 
 
@@ -176,11 +176,11 @@ def _messages(
         default = "user" if side == "input" else "assistant"
         return [{"role": one.get("role", default), "content": one.get("content")} for one in rows]
     if side == "input":
-        said = [of.get("content") for name, of in events if name == "gen_ai.user.message"]
-        return [{"role": "user", "content": one} for one in said] or None
-    said = [parsed(of.get("message")) for name, of in events if name == "gen_ai.choice"]
+        contents = [of.get("content") for name, of in events if name == "gen_ai.user.message"]
+        return [{"role": "user", "content": one} for one in contents] or None
+    contents = [parsed(of.get("message")) for name, of in events if name == "gen_ai.choice"]
     return [{"role": "assistant", "content": one.get("content")}
-            for one in said if isinstance(one, dict)] or None  # fmt: skip
+            for one in contents if isinstance(one, dict)] or None  # fmt: skip
 
 
 def _passages(

@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 @dataclass
 class TraceStep:
     """A span of a trace, independent of the tool. ``start`` and ``end`` are nanoseconds (0 if
-    unknown); ``asked`` and ``said`` are its input and output, unparsed."""
+    unknown); ``input`` and ``output`` are unparsed."""
 
     trace: str
     id: str
@@ -36,8 +36,8 @@ class TraceStep:
     kind: str = ""
     start: int = 0
     end: int = 0
-    asked: Any = None
-    said: Any = None
+    input: Any = None
+    output: Any = None
     query: str | None = None
     passages: list[Row] | None = None
     session: str | None = None
@@ -80,12 +80,12 @@ def _record(name: str, steps: list[TraceStep], choices: Choices, found: Imported
     ordered = sorted(steps, key=lambda step: step.start)
     models = [step for step in ordered if step.kind == MODEL]
     last = models[-1] if models else None
-    question = text_in(root.asked, QUESTION_KEYS, USER, choices.question_path)
-    answer = text_in(root.said, ANSWER_KEYS, ASSISTANT, choices.answer_path)
+    question = text_in(root.input, QUESTION_KEYS, USER, choices.question_path)
+    answer = text_in(root.output, ANSWER_KEYS, ASSISTANT, choices.answer_path)
     if not question and last is not None:
-        question = text_in(last.asked, QUESTION_KEYS, USER)
+        question = text_in(last.input, QUESTION_KEYS, USER)
     if not answer and last is not None:
-        answer = text_in(last.said, ANSWER_KEYS, ASSISTANT)
+        answer = text_in(last.output, ANSWER_KEYS, ASSISTANT)
     if not isinstance(question, str) or not question.strip():
         found.dropped["no question"] += 1
         return None

@@ -75,7 +75,7 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
         if not isinstance(asked, str):
             found.dropped["no question"] += 1
             continue
-        said = "\n".join([*(one["text"] for one in history if one["role"] == "user"), asked])
+        users_part = "\n".join([*(one["text"] for one in history if one["role"] == "user"), asked])
         contexts = listed_in(first_of(row, ("retrieved_contexts", "contexts")))
         ids = listed_in(row.get("retrieved_context_ids"))
         passages = [
@@ -87,12 +87,12 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
             text_id(text) for text in _texts(row.get("reference_contexts"))
         ]
         meta: Row = {}
-        for name, value in _beside(row, _RAGAS, choices).items():
+        for name, value in _other_values(row, _RAGAS, choices).items():
             number = None if name in (choices.id_from, *FIELDS["id"]) else number_in(value)
             meta |= {name: value} if number is None else {f"score.{name}": number}
         references = _texts(first_of(row, ("reference", "ground_truth", "ground_truths")))
         found.records.append(
-            _record(question_id(said), asked, answer, passages, references, metadata=meta)
+            _record(question_id(users_part), asked, answer, passages, references, metadata=meta)
             | ({"history": history} if history else {})
             | ({"reference_passages": [str(one) for one in given]} if given else {})
         )
@@ -202,9 +202,9 @@ def read_hf(files: Files, choices: Choices) -> Imported:
                 {"id": name, "question": asked, "references": _texts(references)}
             )
             continue
-        beside = _beside(row, {name for name in chosen.values() if name}, choices)
+        others = _other_values(row, {name for name in chosen.values() if name}, choices)
         record = _record(name, asked, of["answer"], passages_of(of["passages"]), _texts(references),
-                         metadata=beside)  # fmt: skip
+                         metadata=others)  # fmt: skip
         if of["run"] is not None:
             record["run"] = str(of["run"])
         found.records.append(record)
@@ -249,7 +249,7 @@ def _cases(row: Row) -> Iterator[Row]:
                 yield from _cases(one)
 
 
-def _beside(row: Row, fields: Collection[str], choices: Choices) -> Row:
+def _other_values(row: Row, fields: Collection[str], choices: Choices) -> Row:
     """The other values of a row, apart from its fields."""
     left = {name: value for name, value in row.items() if name not in fields}
     return flat(left if choices.keep_users else {k: v for k, v in left.items() if k not in _USERS})
@@ -285,18 +285,18 @@ def _texts(value: Any) -> list[str]:
 
 def _turns(messages: list[Any]) -> tuple[str | None, list[Row], str | None]:
     """The last question of a conversation, the turns before it, and its answer."""
-    said = [
+    thread = [
         (role, text)
         for one in messages
         for role, roles in (("user", USER), ("assistant", ASSISTANT))
         if (text := message(one, roles))
     ]
-    last = max((n for n, (role, _) in enumerate(said) if role == "user"), default=None)
+    last = max((n for n, (role, _) in enumerate(thread) if role == "user"), default=None)
     if last is None:
         return None, [], None
-    history = [{"role": role, "text": text} for role, text in said[:last]]
-    answer = next((text for role, text in said[last + 1 :] if role == "assistant"), None)
-    return said[last][1], history, answer
+    history = [{"role": role, "text": text} for role, text in thread[:last]]
+    answer = next((text for role, text in thread[last + 1 :] if role == "assistant"), None)
+    return thread[last][1], history, answer
 
 
 def _conversation(turns: list[Any], meta: Row) -> list[Row]:
@@ -305,8 +305,8 @@ def _conversation(turns: list[Any], meta: Row) -> list[Row]:
     records: list[Row] = []
     asked = ""
     turns = [t for t in turns if isinstance(t, dict) and isinstance(t.get("content"), str)]
-    said = "\n".join(turn["content"] for turn in turns if turn.get("role") == "user")
-    session = str(meta.get("id", question_id(said)))  # many conversations begin alike
+    users_part = "\n".join(turn["content"] for turn in turns if turn.get("role") == "user")
+    session = str(meta.get("id", question_id(users_part)))  # many conversations begin alike
     for turn in turns:
         if turn.get("role") == "user":
             asked = turn["content"]

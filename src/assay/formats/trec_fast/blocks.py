@@ -66,7 +66,7 @@ class Block(NamedTuple):
         return shortened, int(self.topics.starts[-1])
 
 
-class _OddError(Exception):
+class _UnusualError(Exception):
     """Something unusual that has to be left to the strict reader."""
 
 
@@ -78,7 +78,7 @@ def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
     """
     try:
         return _parse(data, files)
-    except _OddError:
+    except _UnusualError:
         return None
 
 
@@ -87,7 +87,7 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
     gaps = _gaps(data, files[0], files[-1])
     rows = np.searchsorted(gaps[-1], files)
     if (rows[1:] == rows[:-1]).any():
-        raise _OddError  # an empty file
+        raise _UnusualError  # an empty file
 
     def column(number: int) -> Column:
         starts = np.empty(gaps.shape[1], dtype=np.int64)
@@ -98,12 +98,12 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
             np.add(gaps[-1][:-1], 1, out=starts[1:])
         lengths = gaps[number] - starts
         if not lengths.all() or int(lengths.max()) > LONGEST:
-            raise _OddError
+            raise _UnusualError
         return Column(data, starts, lengths)
 
     names = _names(column(5), rows)
     if not _second_is_usual(column(1)):
-        raise _OddError
+        raise _UnusualError
     topics = column(0)
     begins = np.ones(len(topics), dtype=bool)
     np.logical_not(topics.repeats(), out=begins[1:])
@@ -112,7 +112,7 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
     topics = topics.rows(lists)
     ranks, scores = whole_numbers(column(3)), decimals(column(4))
     if ranks is None or scores is None:
-        raise _OddError
+        raise _UnusualError
     return Block(rows, names, lists, topics, column(2), ranks, scores)
 
 
@@ -121,16 +121,16 @@ def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
     every = np.frombuffer(data, np.uint8)
     inside = every[first:last]
     if not len(inside) or (inside.max() >= _DELETE and not _is_clean(bytes(data[first:last]))):
-        raise _OddError
+        raise _UnusualError
     gaps = np.flatnonzero(inside <= ord(" "))
     gaps += first
     if len(gaps) % _COLUMNS:
-        raise _OddError
+        raise _UnusualError
     kinds = every[gaps].reshape(-1, _COLUMNS)
     as_wanted = (kinds == ord(" ")) | (kinds == ord("\t"))
     as_wanted[:, -1] = kinds[:, -1] == ord("\n")
     if not as_wanted.all():
-        raise _OddError
+        raise _UnusualError
     wide = gaps.reshape(-1, _COLUMNS).T
     if last < 1 << 31:
         return wide.astype(np.int32, order="C")
@@ -143,7 +143,7 @@ def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
     # The line before the beginning of a file is of another file.
     repeats[rows[1:-1] - 1] = True
     if not repeats.all():
-        raise _OddError  # several runs in a file
+        raise _UnusualError  # several runs in a file
     return tuple(map(runs.text, rows[:-1].tolist()))
 
 

@@ -67,7 +67,7 @@ def read_runs(
     reader = _BatchReader(judged, ties, block)
     for path in map(Path, paths):
         yield from reader.add(path)
-    yield from reader.rest()
+    yield from reader.flush()
     if reader.faults:
         raise FormatError(reader.faults)
 
@@ -99,18 +99,18 @@ class _BatchReader:
     def add(self, path: Path) -> Iterator[RunBatch]:
         """Read a file; yield what has been read so far if the buffer is full."""
         if not path.is_file():
-            yield from self.rest()
-            yield from self.once(path)
+            yield from self.flush()
+            yield from self.pipe(path)
             return
         space = self._space()
         read = read_into(path, space)
         # Waiting runs go first, to keep the order of files; the file may then fit into the buffer.
         if self.waiting and (read is None or read == len(space)):
-            yield from self.rest()
+            yield from self.flush()
             space = self._space()
             read = read_into(path, space)
         if read is not None and is_passage_run(bytes(space[: min(read, _FIRST_LINES)])):
-            yield from self.rest()
+            yield from self.flush()
             yield from self.passages(path)
         elif read is None:
             yield from self.strict(path)
@@ -127,7 +127,7 @@ class _BatchReader:
     def _space(self) -> memoryview:
         return memoryview(self.buffer)[self.files[-1] : -PAD - 1]
 
-    def rest(self) -> Iterator[RunBatch]:
+    def flush(self) -> Iterator[RunBatch]:
         """Yield the runs of the files in the buffer."""
         paths, files = self.waiting, self.files
         self.waiting, self.files = [], [PAD]
@@ -167,7 +167,7 @@ class _BatchReader:
         else:
             yield batch
 
-    def once(self, path: Path) -> Iterator[RunBatch]:
+    def pipe(self, path: Path) -> Iterator[RunBatch]:
         """Read a file that is not a regular one: a pipe can be read only once."""
         try:
             source = read_text(path)
