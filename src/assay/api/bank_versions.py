@@ -1,8 +1,8 @@
-"""Banks under a person's control: edits that are recorded, versions, and what a change moves.
+"""Edits and versions of question banks, and the differences between versions.
 
-Every edit is a line of ``BANK.history.jsonl`` beside the bank: number, time, who, what, and the
-question before and after. A version is a number of edits (0: the bank as it was first), so that
-any earlier version can be had back.
+Every edit is a line of ``BANK.history.jsonl`` beside the bank: number, time, person, action, and
+the question before and after. A version is a number of edits (0: the original bank), so any
+earlier version can be restored.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from assay.protocols.output import write_bytes
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A recorded change of one question; ``before`` None where it was added, ``after`` None where
-    it was taken away (undone)."""
+    """A recorded change of one question. ``before`` is None if it was added, ``after`` if it was
+    removed (undone)."""
 
     number: int
     at: str
@@ -39,12 +39,12 @@ class Edit:
 
 
 def history_path(bank: Path) -> Path:
-    """Where the edits of a bank are kept; ``w.tsv`` and ``w.tsv.gz`` are two banks."""
+    """Path of a bank's edits; ``w.tsv`` and ``w.tsv.gz`` are different banks."""
     return bank.with_name(f"{bank.name.removesuffix('.jsonl')}.history.jsonl")
 
 
 def read_history(bank: Path) -> tuple[Edit, ...]:
-    """The edits of a bank, oldest first. Raises SettingsError where they cannot be read."""
+    """The edits of a bank, oldest first. Raises SettingsError if they cannot be read."""
     path = history_path(bank)
     if not path.exists():
         return ()
@@ -68,7 +68,7 @@ def _question(row: Mapping[str, Any] | None) -> BankQuestion | None:
 
 
 def read_version(text: str) -> Bank:
-    """The bank that ``FILE`` or ``FILE@N`` names: as it is, or as it was after N edits."""
+    """Read the bank ``FILE`` in its current state, or ``FILE@N`` in its state after N edits."""
     path, at, number = text.rpartition("@")
     if at and number.isdigit() and not Path(text).exists():
         bank = read_bank(Path(path)).require()
@@ -82,12 +82,12 @@ def read_version(text: str) -> Bank:
 
 
 def fingerprint(bank: Bank) -> str:
-    """Ten digits that tell one content from another."""
+    """A fingerprint of ten digits that identifies the content."""
     return hashlib.sha256(write_bank(replace(bank, rows=()))).hexdigest()[:10]
 
 
 def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | None) -> Bank:
-    """The bank with one question in the place of another."""
+    """The bank with one question replaced by another."""
     found = bank.queries.get(query) or QueryBank(query, None, ())
     questions = list(found.questions)
     if old is None and new is not None:
@@ -105,7 +105,7 @@ def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | N
 
 
 def find(bank: Bank, identity: str, query: str | None = None) -> tuple[str, BankQuestion]:
-    """The question with that id, and its query. Raises SettingsError where there is none, or
+    """The question with that id, and its query. Raises SettingsError if there is none, or if
     several queries have one."""
     found = [
         (name, question)
@@ -130,9 +130,9 @@ def edit(
     before: BankQuestion | None,
     after: BankQuestion,
 ) -> Edit:
-    """Change a bank file by one question, and record it. Raises SettingsError where nobody does,
-    the question could not be read again, a new one's id is taken, nothing would change, or the
-    file's form cannot hold it."""
+    """Change one question in a bank file, and record the edit. Raises SettingsError if no person is
+    named, the question could not be read back, a new id is taken, nothing would change, or the file
+    format cannot hold it."""
     if not (by.strip() and after.text.strip() and 0 <= after.weight < math.inf):
         raise SettingsError(
             "An edit needs the name of who edits, a question needs text, and a weight must be 0 "
@@ -151,8 +151,8 @@ def edit(
 
 
 def extend(path: Path, bank: Bank, by: str, new: Iterable[tuple[str, BankQuestion]]) -> None:
-    """Write ``bank`` with ``new`` questions, each by its query, and record them. Raises
-    SettingsError where the file's form cannot hold them."""
+    """Add ``new`` questions, each with its query, to ``bank``, write it, and record the edits.
+    Raises SettingsError if the file format cannot hold them."""
     _record(path, bank, by, "generate", [(query, None, one) for query, one in new])
 
 
@@ -190,8 +190,7 @@ class QuestionChange:
 
 
 def changes(old: Bank, new: Bank) -> Iterator[QuestionChange]:
-    """What is different, question by question. A question that is not active is as good as
-    dropped."""
+    """The differences, question by question. An inactive question counts as dropped."""
     for query in dict.fromkeys([*old.queries, *new.queries]):
         before = {one.id: one for one in _all(old, query)}
         after = {one.id: one for one in _all(new, query)}
@@ -207,7 +206,7 @@ def _all(bank: Bank, query: str) -> tuple[BankQuestion, ...]:
 def differences(
     query: str, one: BankQuestion | None, other: BankQuestion | None
 ) -> Iterator[QuestionChange]:
-    """How a question differs from what it was; None where it is not there."""
+    """How a question differs from its earlier state; None if it does not exist."""
     was = one is not None and one.active
     now = other is not None and other.active
     if one is None or not was:

@@ -1,4 +1,4 @@
-"""Ratings of runs from files of judged battles."""
+"""Rate runs from files of judged battles."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ class BattleOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What is seen of the order in which two answers are shown.
+    """The effect of the order in which two answers are shown.
 
-    ``first_won``: decided battles that the answer shown first won. ``decided``: battles that one of
-    both won. ``both``: pairs of a topic that a judge saw in both orders. ``disagree``: those of
-    which the verdicts differ.
+    ``first_won``: decided battles won by the answer shown first. ``decided``: battles with a
+    winner. ``both``: pairs on a topic that a judge saw in both orders. ``disagree``: those of them
+    with different verdicts.
     """
 
     first_won: int
@@ -113,24 +113,24 @@ class BattleScores:
     by_battle: bool
 
     def order(self) -> list[int]:
-        """The runs by rating, best first, then by name; those without one by win rate."""
+        """The runs by rating, best first, then by name; unrated ones by win rate."""
         rated = np.nan_to_num(np.stack([self.rated.rating, self.rated.rate]), nan=-np.inf)
         return sorted(range(len(self.runs)), key=lambda one: (*-rated[:, one], self.runs[one]))
 
     def rank_range(self, place: int) -> tuple[int, int] | None:
-        """Which ranks a run may have, all of these statements holding together."""
+        """Simultaneous bounds on a run's rank."""
         if self.rated.ranks is None or np.isnan(self.rated.rating[place]):
             return None
         among = int((~np.isnan(self.rated.rating[:place])).sum())
         return int(self.rated.ranks.best[among]), int(self.rated.ranks.worst[among])
 
     def errors(self, place: int) -> tuple[float, float] | None:
-        """The interval of a run's rating by the sandwich."""
+        """The interval of a run's rating from the sandwich estimator."""
         value, error = self.rated.rating[place], self.rated.errors[place]
         return None if np.isnan(error) else error_interval(float(value), float(error), LEVEL)
 
     def rows(self, *, per_topic: bool) -> Iterator[tuple[object, ...]]:
-        """The cells under :data:`COLUMNS`, the best run first."""
+        """Rows under :data:`COLUMNS`, best run first."""
         order, fought = self.order(), self.table.fought
         for place in order:
             run, rated = self.runs[place], self.rated
@@ -150,7 +150,7 @@ class BattleScores:
                         yield (self.runs[place], topic, "Battles", count, None, None)
 
     def pairs(self) -> Iterator[dict[str, Any]]:
-        """Every pair of runs that fought."""
+        """Every pair of runs with a battle."""
         for first, second, (wins, ties, losses), topics in zip(
             self.table.first.tolist(),
             self.table.second.tolist(),
@@ -172,8 +172,8 @@ class BattleScores:
             }
 
     def next(self, n: int) -> list[tuple[str, str, str]]:
-        """The ``n`` battles that would tell most (:func:`next_battles`), under
-        :data:`NEXT_COLUMNS`: of any two runs, on topics on which they have not fought."""
+        """The ``n`` most informative battles to judge next (:func:`next_battles`), under
+        :data:`NEXT_COLUMNS`: pairs of runs, on topics where they have no battle yet."""
         table = self.table
         fought = np.zeros((len(self.runs), len(self.runs), len(self.topics)), dtype=np.int64)
         fought[table.first, table.second] = table.counts.sum(axis=1).T  # runs × runs × topics
@@ -220,7 +220,7 @@ class BattleScores:
         }
 
     def findings(self) -> Iterator[str]:
-        """What the numbers leave out, and what they stand on."""
+        """Sentences on what the numbers leave out, and what they are based on."""
         orders = self.orders
         if self.failed:
             yield f"{counted(self.failed, 'battle')} without a verdict: not counted."
@@ -250,7 +250,7 @@ class BattleScores:
             )
 
     def _parts(self) -> Iterator[str]:
-        """How the parts of the graph did against each other, and the cure."""
+        """Sentences on the results between parts of the graph of battles, and what to do."""
         parts = self.rated.parts
         numbers = sorted(set(parts[parts >= 0].tolist()))
         if len(numbers) < 2:
@@ -280,8 +280,8 @@ def battle_scores(
     crowd: Crowd | None = None,
     responses: Sequence[Path] = (),
 ) -> BattleScores:
-    """The ratings of all runs in some files. Raises FormatError with the faults of all files,
-    SettingsError for settings that do not fit."""
+    """Rate all runs in several files. Raises FormatError with the faults of all files,
+    SettingsError for unsuitable settings."""
     runs: dict[str, str] = {}
     for found in all_used((partial(read_battle_responses, path) for path in responses), note):
         runs |= found
@@ -291,8 +291,8 @@ def battle_scores(
 
 
 def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleScores:
-    """The ratings of all runs of some battles. Raises SettingsError where settings do not fit, or
-    some battles have a topic and others none."""
+    """Rate all runs of some battles. Raises SettingsError for unsuitable settings, or if only some
+    battles have a topic."""
     by_battle = battles[0].topic is None if battles else False
     if any((one.topic is None) != by_battle for one in battles):
         raise SettingsError(

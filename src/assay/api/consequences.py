@@ -1,4 +1,4 @@
-"""What follows from labels: the results before and after, set beside each other."""
+"""Consequences of labels: a comparison of the results before and after."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ _UNRANKED = LOWER_IS_BETTER | {"AUROC"}
 
 @dataclass(frozen=True, slots=True)
 class PlaceChange:
-    """What was one thing and is another: an answer (right or wrong), a mark, a grade, by the place
-    it has. None is unknown."""
+    """A change at one place: of an answer (right or wrong), a mark or a grade. None is unknown."""
 
     run: str
     topic: str
@@ -28,7 +27,7 @@ class PlaceChange:
 
 @dataclass(frozen=True, slots=True)
 class ScoreChange:
-    """A run's score by a measure; None where there is none."""
+    """A change of a run's score by a measure; None if there is none."""
 
     run: str
     measure: str
@@ -40,7 +39,7 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class Consequences:
-    """All that changes. ``missing`` is how many labels are missing before and after."""
+    """All changes. ``missing`` has the number of missing labels before and after."""
 
     answers: tuple[PlaceChange, ...]
     marks: tuple[PlaceChange, ...]
@@ -61,12 +60,12 @@ class Consequences:
 
     @property
     def ranked(self) -> tuple[ScoreChange, ...]:
-        """The changes of scores but for those that only stand beside HMR for comparison."""
+        """The changes of scores, except those shown beside HMR only for comparison."""
         return tuple(one for one in self.scores if one.measure not in _UNRANKED)
 
 
 def consequences(before: Results, after: Results) -> Consequences:
-    """What changed from one result of a folder to another."""
+    """The changes from one result of a folder to another."""
     first, second = _detail(before), _detail(after)
     answers, marks, grades = (
         tuple(_differing(values(first), values(second)))

@@ -19,8 +19,8 @@ from assay.reports.publishing import PublishedBoard
 
 
 def corrected_table(title: str, one: Corrected) -> Table:
-    """A measure of a leaderboard: the ranks that each run may have, its corrected score, what the
-    judge alone says and by how much it is off, and what people's labels alone say."""
+    """A measure of a leaderboard: each run's possible ranks, its corrected score, its score by the
+    judge alone and the judge's error, and its score by people's labels alone."""
     best = one.best or (None,) * len(one.runs)
     worst = one.worst or (None,) * len(one.runs)
     sign = 1 if one.lower_is_better else -1
@@ -44,7 +44,7 @@ def corrected_table(title: str, one: Corrected) -> Table:
 
 
 def families_table(title: str, one: Corrected) -> Table:
-    """By how much the judge is off for each family of systems, and for one beyond another."""
+    """The judge's error for each family of systems, and the difference between two families."""
     rows = [
         (
             f"{each.family}, beyond {each.beyond}" if each.beyond else each.family,
@@ -63,8 +63,8 @@ def _ranks(best: int | None, worst: int | None) -> str:
 
 
 def _possible(one: Corrected, *ends: Floats) -> list[list[float]]:
-    """Each run's values; shares within what these can be, as ``trust.csv`` need not be: estimates
-    that are cut are off on average."""
+    """Each run's values, with shares clipped to their possible range. ``trust.csv`` has them
+    unclipped, as clipping biases estimates."""
     found = np.array(ends)
     if ((one.judge >= 0) & (one.judge <= 1)).all():
         found = found.clip(0, 1)
@@ -81,7 +81,7 @@ def _with_ends(one: Corrected, value: Floats, low: Floats, high: Floats) -> list
 
 
 def order_in_words(one: Corrected) -> str:
-    """How far the order of the runs is settled, and how it lies to the judge's."""
+    """How far the order of the runs is settled, and how it compares with the judge's."""
     if len(one.runs) < 2:
         return ""
     if one.tau is None:
@@ -99,13 +99,13 @@ def order_in_words(one: Corrected) -> str:
 
 
 def foremost(found: Sequence[Corrected]) -> Sequence[Corrected]:
-    """Of a leaderboard's measures the first, and the first that gives ranks."""
+    """The first measure of a leaderboard, and the first that gives ranks."""
     ranked = next((one for one in found if one.best is not None), None)
     return [one for one in found if one is found[0] or one is ranked]
 
 
 def population_in_words(found: Trusted) -> str:
-    """What the intervals are about; empty where there are none."""
+    """The population that the intervals refer to, in words; empty if there are none."""
     if not found.boards:
         return ""
     if found.population == "these":
@@ -114,7 +114,7 @@ def population_in_words(found: Trusted) -> str:
 
 
 def remarks_of(found: Trusted) -> Sequence[str]:
-    """Which measures could not be corrected and why, and which intervals are too narrow."""
+    """Remarks on measures that could not be corrected, and on intervals that are too narrow."""
     refused: dict[str, list[str]] = {}
     for board in found.boards:
         for name, why in board.refused.items():
@@ -125,8 +125,8 @@ def remarks_of(found: Trusted) -> Sequence[str]:
 
 
 def corrected_tables(found: Trusted, *, every: bool = False) -> Iterator[tuple[Table, str]]:
-    """The corrected leaderboards, each with what it says of the order: the :func:`foremost`
-    measures, or ``every`` one."""
+    """The corrected leaderboards, each with a remark on the order: the :func:`foremost` measures,
+    or ``every`` one."""
     for board in found.boards:
         for one in board.found if every else foremost(board.found):
             yield corrected_table(board.title, one), order_in_words(one)
@@ -135,8 +135,8 @@ def corrected_tables(found: Trusted, *, every: bool = False) -> Iterator[tuple[T
 
 
 def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
-    """The corrected leaderboards for a paper, a measure a column; ranks are those that each run may
-    have by the first measure that gives ranks."""
+    """The corrected leaderboards for a paper, with a column for each measure. Ranks are the
+    possible ranks by the first measure that gives any."""
     for board in found.boards:
         if not board.found:
             continue

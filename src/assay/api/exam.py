@@ -42,7 +42,7 @@ class GradedFileRuns:
 
     @property
     def unjudged(self) -> dict[str, int]:
-        """Passages among the first k of each run without a grade."""
+        """The number of ungraded passages among the first k of each run."""
         return {run: self.scorer.unjudged(ranking) for run, ranking in self.runs.items()}
 
     def rows(self, *, sweep: bool, answered: bool, per_topic: bool) -> Iterator[Row]:
@@ -70,12 +70,12 @@ class GradedFileRuns:
         }
 
     def names(self, rows: Sequence[Row]) -> list[str]:
-        """The measures that say something: weights do where questions have any."""
+        """The measures that apply: weighted ones only if questions have weights."""
         names = dict.fromkeys(row["measure"] for row in rows)
         return [name for name in names if name != WEIGHTED or self.scorer.weighted]
 
     def write_qrels(self, path: Path, *, binary: bool) -> None:
-        """Write EXAM-Labels; ``binary`` ones are 1 where they are at least τ, else 0."""
+        """Write EXAM-Labels; with ``binary``, 1 for at least τ, otherwise 0."""
         lines = format_qrels(self.scorer.judged(self.options.tau if binary else None))
         write_bytes(path, lines.encode())
 
@@ -106,9 +106,9 @@ def graded(
     ] = None,
     note: Note,
 ) -> GradedFileRuns:
-    """Read graded passages, by a model or a prompt class only where one is named, with the runs to
-    be scored: those of the file, unless there are others. Where grades say right or wrong, τ is 1.
-    Raises FormatError, SettingsError, and ValueError for what is no measure."""
+    """Read graded passages, only those of a model or prompt class if one is named, with the runs to
+    score (default: those in the file). If grades are just right or wrong, τ is 1. Raises
+    FormatError, SettingsError, and ValueError for an unknown measure."""
     found = used(read_graded(file, llm=llm, prompt=prompt, answers=False), note)
     questions = found.bank() if bank is None else read_bank(bank).require()
     top = 5 if found.way is None or found.way.rated else 1
@@ -150,7 +150,7 @@ def _rows(which: tuple[str, int, str], values: Ranges, *, per_topic: bool) -> It
 
 
 def cover_ranks(rows: Sequence[Row]) -> dict[str, int | None]:
-    """The runs by EXAM-Cover, with ranks that those share whose ranges overlap."""
+    """The ranks of the runs by EXAM-Cover; runs with overlapping ranges share a rank."""
     scores = {}
     for row in rows:
         if row["measure"] == COVER:

@@ -1,4 +1,4 @@
-"""What the nuggets of a topic do for a leaderboard, one by one, from files of assignments."""
+"""Diagnose what each nugget of a topic does for a leaderboard, from files of assignments."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ _FEW = 3
 
 @dataclass(frozen=True, kw_only=True)
 class NuggetDiagnosis(Examined):
-    """A nugget, or (without a text) a topic that lacks one: how many of the ``answers`` state it,
-    in full or in part, from surely to possibly; ``proposal`` is drop, merge, add or nothing."""
+    """A nugget, or (without a text) a topic that lacks one, with the number of ``answers`` that
+    state it in full or in part, from certainly to possibly. ``proposal`` is drop, merge, add or
+    nothing."""
 
     COLUMNS = COLUMNS
 
@@ -51,9 +52,9 @@ class NuggetDiagnosis(Examined):
 def examine_nuggets(
     files: Sequence[Path], official: Path | None, score: str | None, note: Note
 ) -> Examination[NuggetDiagnosis]:
-    """Look at the nuggets that answers were assigned. The leaderboard is by the mean over topics of
-    the mean of what the nuggets are worth (``all``), an answer that is not there worth 0;
-    ``official`` is a table of other scores of the runs. Raises FormatError with all faults."""
+    """Examine the nuggets assigned to answers. The leaderboard is by the mean over topics of the
+    mean value of nuggets (``all``), where a missing answer counts 0. ``official`` is a table of
+    other scores of the runs. Raises FormatError with all faults."""
     tables = nugget_tables(read_labelled_answers(files, read_assignments, note))
     runs = list(dict.fromkeys(run for table in tables for run in table.runs))
     known = {} if official is None else used(read_scores(official, score), note).run_scores()
@@ -79,7 +80,7 @@ def examine_nuggets(
 
 
 def _lacking(topics: dict[str, TopicItems], board: ItemBoard) -> Iterator[NuggetDiagnosis]:
-    """Topics that another nugget would help: runs are tied."""
+    """Topics that need another nugget because runs are tied."""
     for topic, one in topics.items():
         if tied := board.tied(topic):
             yield NuggetDiagnosis(

@@ -1,4 +1,4 @@
-"""A task's units as a table for people to fill in, in a spreadsheet."""
+"""Export a task's units as a spreadsheet for people to fill in."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ class Which(StrEnum):
 def export_sheet(
     opened: Opened, ledger: Ledger, task: str | None, which: Which, where: WhereUsed
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """A table of one task for people to fill in, without what anybody said so far: the header, and
-    a row for each unit, by topic and run. Raises SettingsError where none is named, or none was
-    drawn."""
+    """A table of one task for people to fill in, without existing labels: the header, and a row for
+    each unit, by topic and run. Raises SettingsError if no task is named, or none was drawn."""
     by_hand = (one for part in opened.parts.values() for one in part.tasks if one.by_people)
     asked = {one.name for one in (*opened.tasks(), *by_hand)}
     named = [one for one in tasks_named(task) or () if one in asked]
@@ -91,8 +90,8 @@ def require_place(path: Path, *, sheet: bool) -> None:
 def sheet_bytes(
     header: list[str], rows: Iterable[tuple[str, ...]], path: Path, *, semicolons: bool
 ) -> bytes:
-    """A sheet as a file that begins as spreadsheets have it of UTF-8: without that, Excel shows
-    letters that are not English as others."""
+    """The bytes of a sheet with a UTF-8 byte order mark, without which Excel garbles non-ASCII
+    letters."""
     text = b"".join(csv_lines(header, rows, ";")) if semicolons else csv_bytes(header, rows, path)
     return codecs.BOM_UTF8 + text
 
@@ -111,7 +110,7 @@ def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator
 
 
 def _unlabelled(opened: Opened, ledger: Ledger, asked: Iterable[Request]) -> Iterator[Request]:
-    """Those without a usable label that counts."""
+    """The units without a usable label that counts."""
     books = [one.book(ledger) for one in opened.parts.values()]
     for request in asked:
         found = (one.find(request.task, request.content) for one in books)

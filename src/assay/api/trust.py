@@ -1,4 +1,4 @@
-"""What people label, drawn at random, and scores that what they say corrects."""
+"""Draw random samples for people to label, and correct scores by their labels."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from assay.statistics.corrected.inputs import LEAST_LABELS
 
 FILE = "trust.csv"
 LEAST_DRAWN = 20
-"""Units that a draw of them asks for, at least, where there are so many left."""
+"""Least number of units in a draw of units, if that many are left."""
 
 
 def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = ()) -> DrawProgress:
-    """Draw ``n`` topics of a folder, each set as likely as any other; people then label all that is
-    asked of them under ``tasks`` (all where none is named). The draw is in the ledger before
-    anybody is asked. Raises SettingsError where it cannot be made, and LedgerError."""
+    """Draw ``n`` topics of a folder, all sets being equally likely. People then label all units of
+    these topics under ``tasks`` (default: all). The draw is recorded in the ledger before anybody
+    labels. Raises SettingsError if it cannot be made, or LedgerError."""
     opened = Opened.open(folder)
     asked = _tasks(opened, tasks)
     with opened.ledger() as ledger:
@@ -53,12 +53,12 @@ def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = (
 def draw_units(
     folder: Path, *, n: int, seed: int, task: str, design: Design, measure: str = ""
 ) -> DrawProgress:
-    """Draw about ``n`` units of a task, each by its own coin, for a measure that is a sum over its
-    labels (that which hangs on most of them unless one is named). People then label these units.
+    """Draw about ``n`` units of a task, each independently, for a measure that is a sum over its
+    labels (default: the one with the most units). People then label these units.
 
-    What was drawn and labelled before is left out, and what people said of it guides the draw:
-    with ``pairs`` to the pairs of runs that are not settled yet. Raises SettingsError where it
-    cannot be made, and LedgerError."""
+    Units drawn and labelled before are left out, and their labels guide the draw: with ``pairs``,
+    towards the pairs of runs that are not settled yet. Raises SettingsError if the draw cannot be
+    made, or LedgerError."""
     opened = Opened.open(folder)
     asked = (task,) = _tasks(opened, [task])
     with opened.ledger() as ledger:
@@ -100,8 +100,8 @@ def draw_units(
             if pi > 0
         ]
         names, pi, chosen = zip(*held, strict=True)
-        # With so few there is no interval for good, and drawing until there are more has a chance
-        # of its own: with 20 that is one in 200.
+        # Fewer labels never give an interval, and redrawing until there are enough would change
+        # the probabilities (with n = 20, one draw in 200 has too few).
         if n < min(LEAST_DRAWN, len(held)) or sum(chosen) < min(LEAST_LABELS, len(held)):
             raise SettingsError(
                 f"{folder}: each unit is drawn independently, and an interval needs "
@@ -114,13 +114,13 @@ def draw_units(
 
 
 def drawn_so_far(opened: Opened) -> list[DrawProgress]:
-    """All draws of a folder, oldest first, with how far each is labelled."""
+    """The progress of all draws of a folder, oldest first."""
     with opened.ledger(create=False) as ledger:
         return [DrawProgress.of(opened.parts, ledger, one) for one in ledger.draws()]
 
 
 def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
-    """The topics of a folder, under all of its protocols, in order."""
+    """The topics of a folder under all its protocols, sorted."""
     found = {
         topic
         for part in opened.parts.values()
@@ -130,8 +130,8 @@ def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
 
 
 def _tasks(opened: Opened, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The tasks that are ``wanted``, by their whole names or the last part of them; all where none
-    is. Raises SettingsError where the folder asks nothing under one."""
+    """The tasks ``wanted``, by their full names or the last part (default: all). Raises
+    SettingsError if the folder does not use one."""
     known = [task.name for task in opened.tasks()]
     if not known:
         raise SettingsError(
@@ -156,9 +156,10 @@ def trust(
     level: float = 0.95,
     draw: str = "",
 ) -> Trusted:
-    """Correct the scores of a folder by what people said of a draw: the newest, or the one whose
-    id begins with ``draw``. ``measures`` are those of the leaderboards where none is named. Raises
-    SettingsError for a draw, measure or level that there is not, and as opening a folder does."""
+    """Correct the scores of a folder by people's labels of a draw, chosen as in :func:`correct`
+    or by the beginning of its id (``draw``). ``measures`` default to those of the leaderboards.
+    Raises SettingsError for an unknown draw, measure or level, and the errors of opening a folder.
+    """
     check_level(level)
     opened = Opened.open(folder)
     with opened.ledger(create=False) as ledger:
@@ -169,8 +170,8 @@ def trust(
 
 
 def write_trust(folder: Path, found: Trusted) -> Path:
-    """Write ``out/trust.csv`` of the folder; returns it. One of before goes where nothing is
-    corrected now."""
+    """Write the folder's ``out/trust.csv`` and return its path. If nothing is corrected, an earlier
+    file is removed."""
     path = Folder.open(folder).out / FILE
     if found.corrects:
         write_bytes(path, csv_bytes(COLUMNS, found.rows()))
@@ -184,8 +185,8 @@ _FORM = re.compile(r"(\d{1,9})/(\d{1,9}),(\d{1,9})/(\d{1,9})")
 
 
 def _counts(text: str) -> Sequence[int]:
-    """How a judge did on another collection, as :func:`rogan_gladen` wants it. Raises SettingsError
-    for what says it otherwise."""
+    """Parse a judge's results on another collection for :func:`rogan_gladen`. Raises SettingsError
+    if ``text`` has another form."""
     found = _FORM.fullmatch(text.replace(" ", ""))
     if found is None:
         raise SettingsError(
@@ -196,8 +197,8 @@ def _counts(text: str) -> Sequence[int]:
 
 
 class CarriedOver(NamedTuple):
-    """A run's share of yes by the judge alone, over ``n`` topics, and what people would say if the
-    judge erred here as it did elsewhere, with its interval."""
+    """A run's share of yes by the judge alone over ``n`` topics, and the share by people if the
+    judge's error rates are the same as elsewhere, with its interval."""
 
     run: str
     measure: str
@@ -211,10 +212,10 @@ class CarriedOver(NamedTuple):
 def carried_over(
     folder: Path, elsewhere: str, *, measures: Sequence[str] = (), level: float = 0.95
 ) -> list[CarriedOver]:
-    """The analysis of Accuracy (or of ``measures`` that are a share of yes and no over topics, each
-    by one label), by the judge's labels alone, and how it did ``elsewhere`` (``45/50,40/50``: of 50
-    units that people called right it called 45 right, of 50 wrong ones 40 wrong). Raises
-    SettingsError where there is none, and where the judge was near chance elsewhere."""
+    """Correct Accuracy (or ``measures`` that are a share of yes over topics, one label each) from
+    the judge's labels alone, by its results ``elsewhere`` (``45/50,40/50``: of 50 units that people
+    called right it called 45 right, of 50 wrong ones 40 wrong). Raises SettingsError if there is no
+    such measure, or if the judge was near chance elsewhere."""
     counts = _counts(elsewhere)
     opened = Opened.open(folder, policy="machine")
     with opened.ledger(create=False) as ledger:
