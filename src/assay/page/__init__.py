@@ -1,6 +1,6 @@
-"""What people are shown, as plain values: numbers, names and texts. ``assay.reports`` draws it.
+"""The content of reports as plain values: numbers, names and texts. ``assay.reports`` renders it.
 
-* :mod:`assay.page.page`: a whole page, with its leaderboards and what is missing.
+* :mod:`assay.page.page`: a whole page, with its leaderboards and gaps.
 * :mod:`assay.page.parts`: its sections (tables, grids, plots, texts).
 * :mod:`assay.page.cards`: a matrix of topics by runs whose rows open.
 """

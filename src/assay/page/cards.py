@@ -1,6 +1,6 @@
-"""Topics by runs: a matrix of outcomes, each row of which opens as a card with all that was said.
+"""A matrix of outcomes, topics by runs, in which each row opens as a card with all details.
 
-A ``kind`` sets how something looks: of an outcome ``right``, ``wrong``, ``declined``, ``out``,
+A ``kind`` determines the appearance: of an outcome ``right``, ``wrong``, ``declined``, ``out``,
 ``missing`` or ``failed``; of a quotation's badge ``good``, ``neutral``, ``bad`` or ``open``.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A sign and a word in a colour: colour alone says nothing to some readers."""
+    """A sign and a word in a colour, as some readers cannot tell colours apart."""
 
     kind: str
     sign: str
@@ -21,7 +21,7 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A run's outcome on a topic, in small; ``run`` numbers the runs from 1."""
+    """A run's outcome on a topic, in compact form; ``run`` numbers the runs from 1."""
 
     run: int
     badge: Badge
@@ -31,8 +31,8 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What somebody (nobody in particular where ``who`` is empty) says: ``verdict`` after the words
-    ``before`` it. A ``struck`` one was overruled by a person."""
+    """A ``verdict`` by ``who`` (empty: nobody in particular), after the words ``before``. If
+    ``struck``, a person overruled it."""
 
     verdict: str
     reason: str = ""
@@ -45,8 +45,8 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A claim and the passage that it cites (None where that is not at hand): ``key`` names the
-    citation, ``doc`` the document."""
+    """A claim and the passage that it cites (None if not available); ``key`` names the citation,
+    ``doc`` the document."""
 
     badge: Badge
     claim: str
@@ -58,8 +58,8 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a run has for a topic. ``text`` is None where it has nothing; ``share`` (0 to 1) is
-    drawn beside ``shared``, its words."""
+    """A run's answer; ``text`` is None if it has none. ``share`` (0 to 1) is drawn beside
+    its description ``shared``."""
 
     run: str
     badge: Badge
@@ -73,7 +73,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RankedPassage:
-    """A passage of a ranking with its grade, and what gave it."""
+    """A passage in a ranking with its grade, and who gave it."""
 
     rank: int
     grade: int
@@ -84,7 +84,7 @@ class RankedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A card's inside: a note, the runs' entries, and rankings by run under ``title``."""
+    """A card's content: a note, the runs' entries, and rankings by run under ``title``."""
 
     note: str
     bold: tuple[str, ...]
@@ -95,8 +95,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A topic: a row of the matrix, and what makes its ``body`` (None where only the row is shown).
-    ``tags`` are those of ``Cards.outcomes`` that are true of it."""
+    """A topic: a row of the matrix, and a function that makes its ``body`` (None if only the row is
+    shown). ``tags`` are those of ``Cards.outcomes`` that apply to it."""
 
     topic: str
     text: str
@@ -108,8 +108,8 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """Cards under the runs' names, to be filtered by ``outcomes`` (tag, words), category and run.
-    ``whole`` says where all of it stands if some cards are shown without their bodies."""
+    """Cards under the runs' names, filtered by ``outcomes`` (tag, words), category and run.
+    ``whole`` says where everything is if some cards are shown without their bodies."""
 
     runs: tuple[str, ...]
     cards: tuple[Card, ...]

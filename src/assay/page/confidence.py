@@ -1,4 +1,4 @@
-"""Confidences and correctness of a run's answers, as what is drawn of them."""
+"""Figures of the confidences and correctness of a run's answers."""
 
 from __future__ import annotations
 

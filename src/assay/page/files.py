@@ -1,7 +1,7 @@
-"""Where the pages of a large report lie: in a folder beside it, by their numbers.
+"""File names of the pages of a large report, in a folder beside it.
 
-``report.html`` has its pages in ``report/``: ``part-3-17.html`` is the seventeenth of the third
-section. Nothing of a text is part of a path.
+The pages of ``report.html`` are in ``report/``: ``part-3-17.html`` is the seventeenth of the third
+section. Paths contain only numbers, never text from runs or corpora.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ def folder_of(name: str) -> str:
 
 
 def page_name(section: str, place: int) -> str:
-    """The file of a section's detail by its number."""
+    """The file name of a section's detail, by its number."""
     return f"{section}-{place}.html"
 
 
 def pages_of(report: Path) -> list[Path]:
-    """The pages of a report that lie beside it."""
+    """The existing pages of a report."""
     folder = report.parent / folder_of(report.name)
     return sorted(one for one in folder.glob("*.html") if _PAGE.fullmatch(one.name))
 
 
 def remove_pages(report: Path, *, but: frozenset[str] = frozenset()) -> None:
-    """Take away the pages of a report, ``but`` those of these names; whatever else lies there
-    stays."""
+    """Remove the pages of a report, except those named in ``but``. Other files stay."""
     for path in pages_of(report):
         if path.name not in but:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a gate found, as plain values: terminal, Markdown and JUnit XML are drawn from these."""
+"""The result of a gate as plain values, from which terminal, Markdown and JUnit XML are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.measures.ranges import Range
 
 
 class Verdict(StrEnum):
-    """What came of a measure, or of a whole gate: after the first the worst ones stand first."""
+    """The outcome for a measure, or a whole gate. After the first, worst outcomes come first."""
 
     PASS = "pass"  # noqa: S105
     REGRESSION = "regression"
@@ -22,16 +22,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A paired test of one measure. All differences are after − before with the sign turned where
-    less is better, so that below 0 is worse.
+    """A paired test of one measure. Differences are after − before, with the sign reversed if less
+    is better, so that values below 0 are worse.
 
-    Where labels are missing everything is had twice: with the missing ones at their worst and at
-    their best for the run as it is now (``difference``, ``p`` and ``p_holm`` from worst to best).
-    ``low`` and ``high`` bound the interval of both. ``units`` are what is independent of the ``n``
-    questions, sessions or all of them. ``tests`` share the level: those of measures of which any
-    value differs. ``detectable`` is the loss that the test would find with power .8 at its level,
-    ``detectable_holm`` at the level that is shared (None: nothing changed, or too few questions),
-    ``needed`` how many questions it would take to see what it is asked to see (None where these are
+    If labels are missing everything is computed twice, with these at their worst and at their best
+    for the present run (``difference``, ``p`` and ``p_holm`` go from worst to best); ``low`` and
+    ``high`` bound the intervals of both. ``units`` is the number of independent units among the
+    ``n`` questions: sessions, or all questions. The ``tests`` of measures with any changed value
+    share the level. ``detectable`` is the loss detected with power .8 at the test's level,
+    ``detectable_holm`` at the shared level (None: nothing changed, or too few questions).
+    ``needed`` is the number of questions needed to detect the loss asked for (None if these are
     enough).
     """
 
@@ -52,9 +52,9 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """A measure with what a gate asks of it. ``before`` and ``now`` are the scores of the whole
-    run (None: undefined or not there). ``bounds`` are sentences of bounds that are broken, ``held``
-    those that hold."""
+    """A measure and a gate's findings on it. ``before`` and ``now`` are the scores of the whole run
+    (None: undefined or missing). ``bounds`` are sentences on violated bounds, ``held`` on those
+    that hold."""
 
     measure: str
     before: Range | None
@@ -68,8 +68,8 @@ class Gated:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A question that lost by a measure, or may have where labels are missing, with its text as
-    far as it is known."""
+    """A question that got worse by a measure, or may have if labels are missing, with its text if
+    known."""
 
     question: str
     text: str
@@ -81,12 +81,12 @@ class Lost:
 
 @dataclass(frozen=True)
 class Gate:
-    """What a gate found. ``uncomparable`` says what differs where nothing may be compared;
-    ``same`` is how many questions both have unchanged, of ``of`` in the baseline. ``answers`` and
-    ``passages`` count those of them whose answer, or passages, are others now, ``neither`` those
-    that have the same; ``relabelled`` of these have other values by a gated measure. ``absent`` are
-    the questions that the run has nothing of, ``losers`` by measure those that lost most.
-    ``stands_on`` are sentences, ``evaluation`` is the title of the folder."""
+    """The result of a gate. ``uncomparable`` says what differs if the runs cannot be compared;
+    ``same`` counts questions unchanged in both, of ``of`` in the baseline. Of these, ``answers``
+    and ``passages`` count those whose answer or passages changed, ``neither`` those with no change,
+    ``relabelled`` those of the latter with other values by a gated measure. ``absent`` are the
+    questions missing from the run, ``losers`` by measure those that got worse most. ``stands_on``
+    are sentences, ``evaluation`` is the title of the folder."""
 
     protocol: str
     run: str
@@ -128,5 +128,5 @@ class Gate:
         return {Verdict.PASS: 0, Verdict.UNCOMPARABLE: 2}.get(self.verdict, 1)
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The gate as JSON."""
         return {**asdict(self), "title": self.title, "exit_status": self.exit_status}

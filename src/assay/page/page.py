@@ -1,4 +1,4 @@
-"""A whole page: what heads it, its leaderboards, its sections."""
+"""A whole page: its heading, leaderboards and sections."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from assay.measures.scores import Score, Scores
 from assay.page.parts import Part, Table
 
 Fact = Score | float | int | str | None
-"""What a leaderboard says of a run beside its measures."""
+"""A value shown for a run beside its measures."""
 
 _MOST_NAMED = 6  # labellers whose labels count for a task
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that is missing: ``count`` of ``what``, and what follows from it. A ``grave`` one
-    is a label; others are worth knowing."""
+    """Something missing: ``count`` of ``what``, and the consequence. Missing labels are ``grave``;
+    other gaps are for information."""
 
     count: int
     what: str
@@ -27,15 +27,14 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A leaderboard: its runs are those of ``scores`` that have the first measure, best first.
+    """A leaderboard of the runs in ``scores`` that have the first measure, best first.
 
-    ``lower_is_better`` names the measures of which that is true. ``columns`` are further facts of
-    each run by heading, such as how many passages it has. ``apart`` are measures that a line parts
-    from those before. ``remarks`` say of runs what must be known beside their scores, in place of
-    how many topics lack labels; ``why_open`` says of runs why topics are open that no label could
-    close. ``below`` stands under the table. The terminal has room for the measures in ``brief``,
-    each under its heading there (all where there are none). ``by_category`` are those that are
-    shown by category too; the first where there are none.
+    ``lower_is_better`` names measures for which lower is better. ``columns`` are further facts of
+    each run by heading, such as its number of passages. A line separates the measures in ``apart``
+    from those before. ``remarks`` on runs replace the number of topics without labels;
+    ``why_open`` says why a run has open topics that no label could close. ``below`` is shown under
+    the table. The terminal shows the measures in ``brief`` under the headings there (default: all).
+    ``by_category`` are the measures also shown by category (default: the first).
     """
 
     title: str
@@ -53,7 +52,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A measure in a sentence, with where it comes from. Several may share one: ``ECE, MCE``."""
+    """The definition of a measure and its source. Several may share one: ``ECE, MCE``."""
 
     name: str
     says: str
@@ -62,8 +61,8 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class LabelledTask:
-    """Who labelled for a task: the labeller named for it, and whose labels count, the most first;
-    ``by_people`` of them."""
+    """The configured labeller of a task, and whose labels count, most first; ``by_people`` is the
+    number by people."""
 
     task: str
     title: str
@@ -82,13 +81,13 @@ class LabelledTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """An evaluation as people see it.
+    """An evaluation as shown to people.
 
-    ``nothing`` is said where there are no ``gaps``, ``usable`` where none of them is grave.
-    ``juries`` are tables of how the members of an ensemble agree. ``level`` is that of the
-    intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on.
-    ``reproduce`` says how to compute a page that is no evaluation's report. ``parts`` come after
-    the leaderboards, ``first`` before them. Leaderboards rank all runs, and show ``only`` these.
+    ``nothing`` is the message if there are no ``gaps``, ``usable`` if none of them is grave.
+    ``juries`` are tables on agreement within ensembles. ``level`` is that of the intervals, ``out``
+    the folder of the files, ``stands_on`` whose labels the scores rest on. ``reproduce`` says how
+    to recompute a page that is not an evaluation's report. ``parts`` come after the leaderboards,
+    ``first`` before them. Leaderboards rank all runs, but show ``only`` these.
     """
 
     title: str

@@ -1,8 +1,7 @@
-"""Sections of a report as plain values: what is shown, not how.
+"""Sections of a report as plain values: content without layout.
 
-Protocols know nothing of HTML; ``assay.reports.parts`` draws these. Texts may come from runs and
-corpora: they are escaped where they are drawn. Names of runs have the colour that they have in the
-first leaderboard.
+Protocols know nothing of HTML; ``assay.reports.parts`` renders these and escapes their texts, which
+may come from runs and corpora. Runs have their colour from the first leaderboard.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from assay.page.tables import Value as Value
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A matrix of numbers in colour steps between ``low`` and ``high``: ``cells[row][column]``,
-    None where nothing is known. What follows a line end in a column's name is set small. ``about``
-    explains a row or column by its name; ``faint`` columns stand on little, the ``total`` apart."""
+    """Numbers in colour steps between ``low`` and ``high``: ``cells[row][column]``, None
+    if unknown. In a column's name, text after a line break is set small. ``about`` explains rows
+    and columns by name; ``faint`` columns rest on little data, and ``total`` is set apart."""
 
     title: str
     rows: tuple[str, ...]
@@ -40,7 +39,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """A cell of a grid with what is to be known of it: ``below`` the value, and ``about`` it."""
+    """A cell of a grid with a text ``below`` its value, and an explanation ``about`` it."""
 
     value: Range | None
     about: str = ""
@@ -60,7 +59,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Contour:
-    """A line that joins what is equal: ``name`` stands at the place ``at``."""
+    """A line through points of equal value, labelled ``name`` at the place ``at``."""
 
     line: tuple[tuple[float, float], ...]
     name: str = ""
@@ -69,7 +68,7 @@ class Contour:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points in a plane; ``corners`` say what the upper left and the lower right mean."""
+    """Points in a plane; ``corners`` explain the upper left and the lower right."""
 
     title: str
     x: str
@@ -83,7 +82,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line through points of a plane from 0 to 1, with what is said about each, if anything."""
+    """A line through points of a plane from 0 to 1, with optional texts about the points."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -92,9 +91,9 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves in a plane from 0 to 1; with ``focus`` that one before the others. With ``named``
-    these are coloured and named, and the others grey until one points at them or looks for their
-    names. What lies left of ``begin`` is not drawn."""
+    """Curves in a plane from 0 to 1; ``focus`` emphasises one. If ``named`` is set, only these are
+    coloured and named; the others are grey until pointed at or searched for. Nothing left of
+    ``begin`` is drawn."""
 
     title: str
     x: str
@@ -108,8 +107,8 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers of a confidence from ``low`` to ``high``: how many are ``right`` and ``wrong``, their
-    mean ``confidence`` and ``accuracy`` (None without any)."""
+    """Answers with confidence from ``low`` to ``high``: numbers ``right`` and ``wrong``, mean
+    ``confidence`` and ``accuracy`` (None without answers)."""
 
     low: float
     high: float
@@ -121,7 +120,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Accuracy against confidence, bin by bin, over how many answers each holds."""
+    """Accuracy against confidence by bin, with the number of answers in each."""
 
     name: str
     bins: tuple[Bin, ...]
@@ -167,8 +166,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A cited passage: its document, its text (empty where it is not at hand), the label on it
-    (``full``, ``partial``, ``none``, ``unjudged``), who gave it and why."""
+    """A cited passage: its document, its text (empty if not available), its label (``full``,
+    ``partial``, ``none``, ``unjudged``), and who gave it and why."""
 
     doc: str
     text: str
@@ -178,8 +177,8 @@ class Cited:
 
 
 def support_mark(worths: Sequence[float], nothing: str = "uncited") -> str:
-    """The label of a passage, or the mark of a sentence: the best support that is known (1, 0 for
-    none, NaN where it is not known); ``nothing`` where there is no passage."""
+    """The label of a passage, or the mark of a sentence: the best support (1 full, 0 none, NaN
+    unknown); ``nothing`` if there is no passage."""
     known = [one for one in worths if one == one]
     if not known:
         return "unjudged" if worths else nothing
@@ -197,7 +196,7 @@ class MarkedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """An answer whose sentences are coloured; each opens on a click and shows what it cites."""
+    """An answer with coloured sentences, each of which opens on a click to show its citations."""
 
     title: str
     sentences: tuple[MarkedSentence, ...]
@@ -206,7 +205,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Names (runs), each in a word and a sentence."""
+    """Names (runs), each with a word and a sentence."""
 
     rows: tuple[tuple[str, str, str], ...]
     note: str = ""
@@ -217,7 +216,7 @@ Figure = Scatter | Curves | Reliability
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Figures beside each other, as far as there is room."""
+    """Figures side by side, if there is room."""
 
     figures: tuple[Figure, ...]
 
@@ -231,15 +230,14 @@ class Panels:
 
 Item = Table | Grid | Figure | LineChart | Text | Marked | Sentences | Beside | Panels | Cards
 Items = Sequence[Item] | Callable[[], Iterable[Item]]
-"""Items, or what makes them when they are drawn: those of all topics at once may not fit memory."""
+"""Items, or a function to make them when drawn, as those of all topics may not fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section of the report. ``groups`` are items under a heading of their own that opens on a
-    click (one query, one passage …), or has a page of its own where they are many; ``remarks`` a
-    list below the note. One that says how each of the people labelled, ``of_people``, is on no
-    public page."""
+    """A section of the report. ``groups`` are items (of one query, one passage …) under a heading
+    that opens on a click, or on a separate page if there are many. ``remarks`` is a list below the
+    note. A section about individual people's labels (``of_people``) is on no public page."""
 
     title: str
     note: str = ""
@@ -252,12 +250,12 @@ class Part:
     def by_topic(
         cls, title: str, note: str, texts: Mapping[str, str], items: Callable[[str], Iterable[Item]]
     ) -> Self:
-        """A section with a group a topic, under its id and text, whose ``items`` are made when they
-        are looked at."""
+        """A section with a group for each topic, headed by id and text, whose ``items`` are made
+        when needed."""
         named = ((f"{topic}: {text}" if text else topic, topic) for topic, text in texts.items())
         return cls(title, note, groups=tuple((name, partial(items, one)) for name, one in named))
 
 
 def made(items: Items) -> tuple[Item, ...]:
-    """The items, made now where they are not yet."""
+    """The items, made now if they were not."""
     return tuple(items() if callable(items) else items)

@@ -12,12 +12,11 @@ Value = str | int | float | Range | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. A float is rounded to ``digits``, a range shown from its lower to its upper end,
-    None is shown as undefined. Columns named in ``texts`` hold running text and wrap; of those in
-    ``cut`` a terminal shows what has room, those in ``whole`` it does not wrap; those in
-    ``numbers`` stand to the right though they have words; those in ``links`` hold names of files
-    beside the report. Reports leave rows past ``most`` out, and count them; ``empty`` stands where
-    there is none."""
+    """A table. Floats are rounded to ``digits``, ranges shown from lower to upper end, None shown
+    as undefined. Columns in ``texts`` hold running text and wrap; a terminal truncates those in
+    ``cut`` and does not wrap those in ``whole``; those in ``numbers`` are right-aligned though they
+    hold words; those in ``links`` hold names of files beside the report. Reports omit and count
+    rows beyond ``most``; ``empty`` is shown if there are none."""
 
     title: str
     columns: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""What people read: numbers rounded in one way, and texts from files made safe to look at.
+"""Formatting for people: uniformly rounded numbers, and texts from files made safe to display.
 
-Runs and corpora are written by strangers. Escaping for HTML is the templates' work (autoescape);
-here belongs what HTML does not escape: characters that hide text or turn its direction.
+Runs and corpora are written by strangers. The templates escape HTML (autoescape); this module
+handles characters that hide text or change its direction.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from itertools import groupby
 from assay.measures.ranges import ROUNDING
 
 NOTHING = "–"
-"""What stands for an undefined value."""
+"""Shown for an undefined value."""
 
 _NOISE = 1e-9
-"""What an end may be beyond its last digit, as .41 is no binary fraction."""
+"""Tolerance when rounding outwards, as .41 is not a binary fraction."""
 
 # Controls (but not tab and line feed), soft hyphen, direction marks, zero-width characters (but
 # not the joiners that scripts need), line separators, fillers, surrogates, tags, noncharacters.
@@ -29,7 +29,7 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    """``text`` with every character escaped (``\\u202e``) that hides or reorders others."""
+    """``text`` with all characters escaped (``\\u202e``) that hide or reorder others."""
     return _HIDDEN.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -39,13 +39,13 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """``text`` on one line in at most ``most`` characters, an ellipsis where it was cut."""
+    """``text`` on one line of at most ``most`` characters, with an ellipsis if cut."""
     line = one_line(text)
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """``value`` rounded, ``–`` where it is undefined."""
+    """``value`` rounded, or ``–`` if undefined."""
     if value is None or not math.isfinite(value):
         return NOTHING
     shown = f"{value:.{digits}f}"
@@ -55,8 +55,8 @@ def number(value: float | None, digits: int = 3) -> str:
 def interval(
     low: float | None, high: float | None, digits: int = 2, *, outwards: bool = False
 ) -> str:
-    """``.64–1.00``, or nothing where there is no interval. ``outwards``: as :func:`span` rounds,
-    so that beside a range it never looks to begin within it."""
+    """``.64–1.00``, or an empty string without an interval. ``outwards``: round like :func:`span`,
+    so that beside a range it never seems to start within it."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     if outwards:
@@ -69,13 +69,13 @@ def interval(
 
 
 def narrow(shown: str) -> str:
-    """A number without the 0 before its point."""
+    """A number without the 0 before its decimal point."""
     return shown.replace("0.", ".", 1) if shown.lstrip("+-").startswith("0.") else shown
 
 
 def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
-    """A score as people see it: one number, or from its lower to its upper end (``.41–.47``)
-    where it hangs on what is missing. Ends are rounded outwards, so that a floor never looks above
+    """A score as shown to people: one number, or the range from floor to ceiling (``.41–.47``) if
+    it depends on missing labels. The ends are rounded outwards, so that a floor never appears above
     a value that it is below."""
     if floor is None or ceiling is None or abs(floor - ceiling) <= ROUNDING:
         return number(floor if ceiling is not None else None, digits)
@@ -92,16 +92,16 @@ def percent(value: float | None) -> str:
 
 
 _PLAIN = re.compile(r"[(“‘]*[A-Za-z]?[a-z’']*[.,:;)”’]*")
-"""A word that is the same in all warnings of a kind: no name of a file, no number."""
+"""A word that all warnings of a kind share: not a file name or a number."""
 
 
 _QUOTED = re.compile('“[^”]*”|"[^"]*"')
 
 
 def kinds_of(texts: Iterable[str], names: Container[str] = ()) -> list[tuple[str, list[str]]]:
-    """Sentences that say the same of different things, together: what they have in common, with
-    ``…`` for names, numbers and files, and each of them. One that is alone is told as it is.
-    ``names`` are those of runs."""
+    """Group sentences that differ only in names, numbers and files: their common text, with ``…``
+    for these, and the sentences. A single sentence is left unchanged. ``names`` are those of
+    runs."""
     kinds: dict[str, list[str]] = {}
     for text in texts:
         kinds.setdefault(masked(text, names), []).append(text)
@@ -109,19 +109,19 @@ def kinds_of(texts: Iterable[str], names: Container[str] = ()) -> list[tuple[str
 
 
 def masked(text: str, names: Container[str] = ()) -> str:
-    """A sentence with ``…`` for what it quotes, and for names, numbers and files."""
+    """A sentence with ``…`` in place of quotations, names, numbers and files."""
     words = _QUOTED.sub("…", text).split()
     plain = (_PLAIN.fullmatch(word) and word.strip("(),.:;") not in names for word in words)
     return _joined(word if same else "…" for word, same in zip(words, plain, strict=True))
 
 
 def _joined(words: Iterable[str]) -> str:
-    """Words as a sentence; several ``…`` in a row are one."""
+    """Join words to a sentence; consecutive ``…`` become one."""
     return " ".join(word for word, of in groupby(words) for word in ([word] if word == "…" else of))
 
 
 def _common(kind: str, texts: Sequence[str]) -> str:
-    """What texts of a kind have in common, word by word where they are as long."""
+    """The common text of a kind's sentences, word by word if they are of equal length."""
     places = list(zip(*(text.split() for text in texts), strict=False))
     if any(len(text.split()) != len(places) for text in texts):
         return kind

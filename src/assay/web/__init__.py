@@ -1,1 +1,1 @@
-"""The workbench: a local web server in whose pages people give every label of a folder."""
+"""The workbench: a local web server where people label the units of a folder."""

@@ -1,4 +1,4 @@
-"""Where the server listens, by which names it goes, and the address that links lead to."""
+"""Addresses of the server: where it listens, its host names, and the address in links."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from assay.model.errors import SettingsError
 
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
 _PORTS = {"http": 80, "https": 443}
-"""The ports that browsers leave out."""
+"""The default ports, which browsers omit."""
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket at an address, for loopback or whatever else ``host`` names. Raises SettingsError
-    where it cannot be had."""
+    """A listening socket at an address. Raises SettingsError if there can be none."""
     try:
         family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.socket(family, kind, proto)
@@ -29,7 +28,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def hosts_of(host: str, port: int) -> set[str]:
-    """Names, with the port, that the server answers to."""
+    """Host names, with the port, that the server answers to."""
     names = {host, "localhost", "127.0.0.1", "::1"}
     if not is_this_machine(host):
         names |= {socket.gethostname(), socket.getfqdn(), *_own_addresses()}
@@ -39,15 +38,15 @@ def hosts_of(host: str, port: int) -> set[str]:
 
 
 def address_of(host: str, port: int) -> str:
-    """The address for links: of a server that listens everywhere, the machine's."""
+    """The address for links; if the server listens everywhere, that of this machine."""
     if host in _EVERYWHERE:
         host = next(iter(_own_addresses()), socket.gethostname())
     return f"http://{_in_address(host)}:{port}"
 
 
 def public_address(url: str) -> tuple[str, str]:
-    """An address that people come by, as that of a proxy: as links have it, and as browsers name
-    the host. Raises SettingsError for what is none."""
+    """Parse a public address, such as that of a proxy, into the form for links and the host name
+    that browsers send. Raises SettingsError if it is invalid."""
     parts, port, host = urlsplit(url), None, ""
     with suppress(ValueError):  # a port that is none; a name that no browser could ask for
         port = parts.port

@@ -1,5 +1,4 @@
-"""What a folder asks people: its units in their order, what was drawn of them, what machines and
-people have said so far."""
+"""What a folder asks people: its units in order, the random draw, and the labels so far."""
 
 from __future__ import annotations
 
@@ -94,7 +93,7 @@ class Asked:
         return found
 
     def leaves_out(self, task: str, person: str) -> bool:
-        """Whether the policy of every protocol that asks a task leaves somebody out."""
+        """Whether the policies of all protocols that ask a task leave a person out."""
         policies = self._policies.get(task, ())
         return bool(policies) and not any(one.hears(f"human:{person}") for one in policies)
 
@@ -103,7 +102,7 @@ class Asked:
         return self.opened.folder.config.ui
 
     def units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
-        """Task, hash, topic, place, content and passes of every unit that is asked about now."""
+        """Task, hash, topic, place, content and passes of every unit currently asked about."""
         for request in self.opened.people_requests(self.ledger):
             if request.task.name not in self.tasks:
                 continue
@@ -115,7 +114,7 @@ class Asked:
             yield request.task.name, unit, topic, place, text, passes
 
     def _place(self, topic: str, unit: str) -> int:
-        """Topics in a drawn order, and the units of a topic in another."""
+        """The place of a unit: topics are in random order, and so are the units of a topic."""
         return (_chance(self._ui.seed, "topic", topic) << 31) | _chance(self._ui.seed, "unit", unit)
 
     def _passes(self, unit: str) -> int:
@@ -123,15 +122,15 @@ class Asked:
         return self._ui.passes if twice else 1
 
     def drawn(self) -> Iterator[tuple[str, str]]:
-        """Tasks of the newest draw, each with what was drawn: topics, or units by hash."""
+        """The tasks of the newest draw, each with a topic or a unit's hash that was drawn."""
         for draw in self.ledger.draws()[-1:]:
             yield from product(draw.tasks, draw.chosen)
 
     def machines(
         self, each: Callable[[Iterable[Label]], Iterable[Label]]
     ) -> dict[str, tuple[str, float | None]]:
-        """What the folder's own labellers said of units: status, and how far the verdict was from
-        turning out otherwise (log odds), where that is known."""
+        """The labels of units by the folder's own labellers: status, and certainty (log odds) if
+        known."""
         found: dict[str, tuple[str, float | None]] = {}
         own: dict[str, LabellerId | None] = {}
         for part in self.opened.parts.values():
@@ -144,8 +143,8 @@ class Asked:
         return found
 
     def counts(self, label: Label) -> bool:
-        """Whether a label can be used, and is of a task as it is asked now. Those of an audit never
-        are, so that nobody is shown them either."""
+        """Whether a label is usable and for a present version of a task. Labels of an audit never
+        count, so that nobody is shown them."""
         task = self.tasks.get(label.task)
         if label.labeller.is_audited:
             return False
@@ -160,13 +159,13 @@ class Asked:
         return GivenLabel(label.unit, who, label.uid, label.rowid, verdict, mode, at)
 
     def as_given(self, task: AnyTask, unit: Unit, topic: str) -> Mapping[str, str]:
-        """What the folder's inputs say where a verdict leaves a field open."""
+        """Values that the folder's inputs give for fields that a verdict leaves open."""
         asked = Request(task, unit, topic=topic)
         parts = self.opened.parts.values()
         return {k: v for one in parts for k, v in one.protocol.prefilled(one.inputs, asked).items()}
 
     def sides(self, person: str, task: AnyTask, unit: str) -> Sides:
-        """The order in which somebody sees what a unit sets beside each other: the same always."""
+        """The order in which a person sees the two sides of a unit, always the same."""
         turned = task.sides is not None and _chance(self._ui.seed, "side", person, unit) % 2 == 1
         return Sides(task, turned)
 
@@ -180,11 +179,11 @@ class Asked:
 
 
 def _tasks_named(name: str, tasks: Iterable[str]) -> list[str]:
-    """Those of some tasks that have a name, whole or without the protocol's."""
+    """The tasks of this name, with or without the protocol's prefix."""
     return [task for task in tasks if name in (task, task.rpartition(".")[2])]
 
 
 def _chance(seed: int, *what: str) -> int:
-    """A number of 31 bits drawn by ``seed`` for something."""
+    """A pseudo-random number of 31 bits that depends only on the arguments."""
     digest = hashlib.sha256("\0".join((str(seed), *what)).encode()).digest()
     return int.from_bytes(digest[:4]) >> 1

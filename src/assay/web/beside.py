@@ -1,4 +1,4 @@
-"""What runs handed in on a topic, side by side: words that differ, and passages at their ranks."""
+"""Two runs' answers to a topic side by side: words that differ, and passages with their ranks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from assay.api.opened import Opened
 
 _WITHOUT_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"\s*(?:[{_WITHOUT_SPACES}]|[^\s{_WITHOUT_SPACES}]+)\s*")
-"""A word with the space around it; a character of scripts that write none."""
+"""A word with the space around it, or a character of a script written without spaces."""
 _SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]*\s*")
 _ENDS = re.compile(r"^\W+|\W+$")
 _MOST_WORDS = 2000
 _MOST_PASSAGES = 50
 
 Marked = Sequence[tuple[str, bool]]
-"""A text in parts, each with whether it differs from what stands beside it."""
+"""A text in parts, each with whether it differs from the other text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A passage of a run's list: its ``rank``, what it is called, its text, whether the run beside
-    has it, and at which rank (``there``)."""
+    """A passage of a run's list: its ``rank``, name and text, whether the other run has it, and at
+    which rank (``there``)."""
 
     rank: int
     name: str
@@ -37,8 +37,8 @@ class ShownPassage:
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """What a run handed in: the ``lines`` of its answer, and the first of its ``passages`` with how
-    many ``more`` there are."""
+    """A run's submission for a topic: the ``lines`` of its answer, its first ``passages``, and the
+    number of ``more``."""
 
     lines: Sequence[Marked]
     passages: Sequence[ShownPassage]
@@ -46,7 +46,7 @@ class HandedIn:
 
 
 def handed_in(opened: Opened, topic: str, runs: Sequence[str]) -> Mapping[str, HandedIn]:
-    """What each of one or two runs handed in on a topic."""
+    """The submissions of one or two runs for a topic."""
     lines: dict[str, Sequence[str]] = {}
     lists: dict[str, list[tuple[str, str]]] = {}
     for part in opened.parts.values():
@@ -72,15 +72,15 @@ def handed_in(opened: Opened, topic: str, runs: Sequence[str]) -> Mapping[str, H
 
 
 def _named(passage: Any) -> tuple[str, str]:
-    """Id and text of a passage, where it has both."""
+    """Id and text of a passage, as far as it has them."""
     if isinstance(passage, str):
         return "", passage
     return str(passage[0]), str(passage[1] or "")
 
 
 def both(one: Sequence[str], other: Sequence[str]) -> tuple[list[Marked], list[Marked]]:
-    """The lines of two texts in parts, those marked that are not in both in the same order: words,
-    or sentences where there are many."""
+    """The lines of two texts in parts (words, or sentences if there are too many), with the parts
+    marked that the two do not share in the same order."""
     words = [_split(texts, _WORD) for texts in (one, other)]
     if max(map(len, words)) > _MOST_WORDS:  # word by word would take too long
         words = [_split(texts, _SENTENCE) for texts in (one, other)]

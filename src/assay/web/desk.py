@@ -1,7 +1,7 @@
-"""The desk: which unit a person has next, and what becomes of what the person says.
+"""The desk: gives people their next units, and stores their labels.
 
-A label is in the ledger before anything else is done with it. Everything here runs in one thread
-with connections of its own (:mod:`assay.web.server`).
+A label is written to the ledger before anything else is done with it. Everything here runs in one
+thread with connections of its own (:mod:`assay.web.server`).
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from assay.web.values import (
 )
 
 AT_ONCE = 0.3
-"""Seconds that people may wait for new units to be taken up."""
+"""Seconds that people may wait while new units are loaded."""
 PREFETCHED = 3
 MOST_CHANGES = 50
-"""Labels of one person on one unit: each stays, and all are read where the unit is."""
+"""The most labels by one person on one unit: all are kept, and all are read with the unit."""
 
 QUEUES: Mapping[str, str] = {
     "drawn": "Units drawn at random",
@@ -65,11 +65,11 @@ QUEUES: Mapping[str, str] = {
     "skipped": "Units you skipped",
     "disagreements": "Where people disagree",
 }
-"""The queues, in the order of their pages."""
+"""The queues in display order."""
 
 
 class Refused(Exception):
-    """What a person asks for cannot be; the message says why, ``status`` is of HTTP."""
+    """A request that cannot be met; the message says why, ``status`` is the HTTP status."""
 
     def __init__(self, why: str, status: int = 409) -> None:
         super().__init__(why)
@@ -93,8 +93,8 @@ class Desk:
     @classmethod
     @contextmanager
     def open(cls, opened: Opened) -> Iterator[Self]:
-        """The desk of a folder, whose ledger is made where there is none. Raises LedgerError, and
-        SettingsError where a file of the workbench's lies elsewhere."""
+        """Open the desk of a folder and make its ledger if needed. Raises LedgerError, and
+        SettingsError if a file of the workbench is outside the folder."""
         path = path_inside(opened.folder.path, FILE, "The workbench")
         with opened.ledger() as ledger, WorkbenchState(path) as state:
             ledger.checked()
@@ -104,14 +104,14 @@ class Desk:
             yield cls(opened, ledger, state)
 
     def take_up(self, opened: Opened) -> None:
-        """Go on with the folder as it is after a change to its inputs. Raises AssayError."""
+        """Continue with the folder after a change to its inputs. Raises AssayError."""
         self.opened = opened
         self.asked = Asked(opened, self.ledger)
         self.sync()
 
     @property
     def tasks(self) -> Mapping[str, AnyTask]:
-        """The tasks that people are asked under, by name."""
+        """The tasks for people, by name."""
         return self.asked.tasks
 
     @property
@@ -121,14 +121,14 @@ class Desk:
 
     @property
     def gold(self) -> str:
-        """Whose labels people practise on; empty where they do not practise."""
+        """The person whose labels others practise on; empty if there is no practice."""
         return self.ui.gold.removeprefix("human:") if self.ui.mode == "training" else ""
 
     # -- units -----------------------------------------------------------------------------------
 
     def sync(self, each: Each = iter) -> None:
-        """Take up the units that the folder asks about now, and labels that came from elsewhere.
-        What there are many of goes through ``each``, which may let others go first."""
+        """Load the units that the folder asks about now, and labels added elsewhere. Long loops go
+        through ``each``, which may let others go first."""
         began = time.monotonic()
         self.stale = False
         self.ledger.changed_elsewhere()  # what is there is taken up now
@@ -146,9 +146,9 @@ class Desk:
         self.state.leave_out([[*each] for each in pairs if self.asked.leaves_out(*each)])
 
     def refresh(self) -> bool:
-        """:meth:`sync` where labels may have opened more units, or came from elsewhere, if that
-        takes no time to speak of; else :meth:`assay.web.server.Bench.keep_fresh` does it. Returns
-        whether it was done."""
+        """Call :meth:`sync` if labels were added elsewhere or may have opened more units, provided
+        it is quick; if not, :meth:`assay.web.server.Bench.keep_fresh` does it. Returns whether it
+        was done."""
         if self.ledger.changed_elsewhere():
             self.stale = True
         due = self.stale and self.sync_takes < AT_ONCE
@@ -261,18 +261,18 @@ class Desk:
         return [one for one in self.ledger.of_units([row.hash]) if one.task == row.task]
 
     def _current(self, row: UnitRow) -> list[Label]:
-        """Those that count."""
+        """The labels that count."""
         return [one for one in self.labels(row) if self.asked.counts(one)]
 
     def _shown(self, row: UnitRow, mode: str) -> Label | None:
-        """The machine's label, in a campaign that shows it."""
+        """The machine's label, if the campaign shows it."""
         if mode not in {"shown", "post-edit"}:
             return None
         machines = [one for one in self._current(row) if not one.labeller.is_human]
         return machines[-1] if machines else None
 
     def _others(self, row: UnitRow) -> list[Label]:
-        """The labels that people disagree in, in an order that tells no names."""
+        """The labels on which people disagree, in an order that reveals no names."""
         newest = {
             one.labeller.name: one
             for one in self._current(row)
@@ -285,10 +285,10 @@ class Desk:
     # -- what a person says ----------------------------------------------------------------------
 
     def give(self, person: Person, number: int, said: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep a person's verdict on a unit as a label, and say what became of it. ``said`` has
-        ``verdict``, ``before`` (the uid of the own label that the person saw, or None),
-        ``reason``, ``evidence``, ``seconds``, ``mode`` and whether both sides were ``turned``.
-        Raises Refused with what is wrong."""
+        """Store a person's verdict on a unit as a label and return the outcome. ``said`` has
+        ``verdict``, ``before`` (the uid of the person's own label that was shown, or None),
+        ``reason``, ``evidence``, ``seconds``, ``mode`` and whether the sides were ``turned``.
+        Raises Refused if something is wrong."""
         row = self.row(number)
         task = self.tasks[row.task]
         # As the page had them: by another seed, maybe, or made before they were turned.
@@ -364,8 +364,8 @@ class Desk:
         return {"uid": uid, "again": False, "told": told}
 
     def see(self, person: Person, units: Iterable[int]) -> None:
-        """Note that a person has seen what others said of these units: what the person says of them
-        from now on is not independent."""
+        """Record that a person has seen others' labels of these units, so that the person's later
+        labels of them are not independent."""
         with self.state.writing():
             for number in units:
                 self.state.set_aside(number, person.id, SEEN, SEEN)
@@ -385,8 +385,7 @@ class Desk:
     def _trained(
         self, person: Person, row: UnitRow, verdict: Mapping[str, Any], sides: Sides
     ) -> dict[str, Any]:
-        """What the gold label says of a verdict. Practice is no label: it stays out of the
-        ledger."""
+        """Compare a verdict with the gold label. Practice is not written to the ledger."""
         gold = [one for one in self._current(row) if one.labeller.name == self.ui.gold]
         if not gold:
             raise Refused(f"There is no label by {self.ui.gold} to learn from.")
@@ -396,7 +395,7 @@ class Desk:
         return {"uid": None, "again": False, "gold": {**sides.others(gold[-1]), "right": right}}
 
     def set_aside(self, person: Person, number: int, kind: str, text: str) -> None:
-        """Skip, flag or note a unit, or put it off where it is to be settled."""
+        """Skip, flag or annotate a unit, or postpone its adjudication."""
         if kind not in {"skip", "flag", "note"} and not (kind == "later" and person.adjudicates):
             raise Refused("There is no such remark about a unit.", 404)
         row = self.row(number)
@@ -419,7 +418,7 @@ class Desk:
         return beginning(self.tasks[row.task], orjson.loads(row.content), most)
 
     def edits(self, row: UnitRow, person: Person) -> dict[str, str]:
-        """Where the texts of a unit are edited: nuggets, and for organisers a bank's questions."""
+        """Links to edit a unit's texts: nuggets, and for organisers questions of a bank."""
         if self.tasks[row.task].by_people:
             return {}
         content = orjson.loads(row.content)
@@ -428,7 +427,7 @@ class Desk:
         return {text: place for text, place in every.items() if text in texts}
 
     def edits_of_topic(self, topic: str, person: Person) -> dict[str, str]:
-        """The same of all nuggets and questions of a topic."""
+        """Links to edit all nuggets and questions of a topic."""
         found = {}
         by_hand = [name for name, task in self.tasks.items() if task.by_people]
         for one in self.state.units(

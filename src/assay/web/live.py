@@ -1,8 +1,8 @@
-"""How the labelling goes: what is done and by whom, how fast, and how far people agree with each
-other and with the machine.
+"""Progress of the labelling: what is done, by whom and how fast, and agreement among people and
+with the machine.
 
-Labels that were given with the machine's in sight, and practice, never count in agreement: they
-lean to what was shown.
+Practice, and labels given while the machine's was shown, never count in agreement, as they are
+biased towards what was shown.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from assay.web.state import WorkbenchState
 from assay.web.values import Json, comparable
 
 MACHINE = ""
-"""The machine among people: nobody has an empty name."""
+"""Stands for the machine among people's names, none of which is empty."""
 _HOUR = 3600.0
 _RESAMPLES = 500
 _MOST_UNITS = 40
 MOST_SAID = 100
-"""Flags, notes and skips that are listed."""
+"""The most flags, notes and skips listed."""
 MOST_PAIRED = 8
-"""People of a task of whom every two are set beside each other: of 24 there are 276 pairs."""
+"""The most people of a task to compare pairwise: 24 people would make 276 pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoneByPerson:
-    """What one person has done under one task: labels in all, and in the last hour; whether the
-    policy has them ``left_out``."""
+    """One person's work on one task: labels in total and in the last hour, and whether the policy
+    leaves them out."""
 
     person: str
     task: str
@@ -52,8 +52,8 @@ class DoneByPerson:
 
 @dataclass(frozen=True, slots=True)
 class LabellerPair:
-    """How two labellers agree under a task: each statistic with its interval, and the confusion
-    table under the verdicts' names, with the units behind each cell."""
+    """Agreement of two labellers on a task: statistics with intervals, and the confusion table by
+    verdict, with the units in each cell."""
 
     task: str
     field: str
@@ -66,7 +66,7 @@ class LabellerPair:
 
 
 def done(desk: Desk, state: WorkbenchState) -> list[DoneByPerson]:
-    """What everybody has done, task by task."""
+    """Everybody's work, by task."""
     rows = state.all(
         "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
         "JOIN people ON people.id = person JOIN units ON units.id = unit "
@@ -80,7 +80,7 @@ def done(desk: Desk, state: WorkbenchState) -> list[DoneByPerson]:
 
 
 def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
-    """Number and name of each topic, with the labels that are wanted and given."""
+    """Number and name of each topic, with the numbers of labels wanted and given."""
     rows: list[tuple[int, str, int, int]] = state.all(
         "SELECT topic, name, SUM(passes), SUM(min(labelled, passes)) FROM units "
         "JOIN topics ON topics.id = topic WHERE task = ? AND wanted = 1 GROUP BY topic "
@@ -91,8 +91,8 @@ def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
 
 
 def said_beside(state: WorkbenchState) -> list[tuple[str, str, str, int, str, str]]:
-    """What people flagged, noted, skipped and put off, the newest first: who, what and why, of
-    which unit, its task and topic."""
+    """Flags, notes, skips and postponements, newest first: person, kind, text, unit, task and
+    topic."""
     rows: list[tuple[str, str, str, int, str, str]] = state.all(
         "SELECT people.name, kind, text, units.id, task, topics.name FROM asides "
         "JOIN people ON people.id = person JOIN units ON units.id = unit "
@@ -104,9 +104,9 @@ def said_beside(state: WorkbenchState) -> list[tuple[str, str, str, int, str, st
 
 
 def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
-    """What stays open for ever as things are, in words: topics of which fewer people who may come,
-    and whose labels count, are asked (by ``[ui.topics]``, what they skipped and practised on) than
-    are to label each of their units."""
+    """Messages about topics that can never be completed: fewer people who have access and whose
+    labels count are asked about them (given ``[ui.topics]``, skips and practice) than each unit
+    needs."""
     if desk.ui.mode == "training":
         return []
     given: dict[str, list[str]] = {}
@@ -178,15 +178,15 @@ _ASKED_TOPICS = (
 
 
 class Agreements(NamedTuple):
-    """How far all agree, and every two."""
+    """Agreement of all together, and of pairs."""
 
     overlaps: Sequence[Overlap]
     pairs: Sequence[LabellerPair]
 
 
 def agreements(desk: Desk) -> Agreements:
-    """Agreement of all who labelled the same, of every two people, where they are few, and of each
-    with the machine."""
+    """Agreement of all who labelled the same units, of each pair of people (if they are few), and
+    of each person with the machine."""
     pairs: list[LabellerPair] = []
     for name, task in desk.tasks.items():
         said = _said(desk, name)
@@ -202,7 +202,7 @@ Said = Mapping[str, Mapping[int, str]]
 
 
 def _said(desk: Desk, task: str) -> Said:
-    """Who said what of which unit: verdicts without reasons, as JSON."""
+    """Verdicts without reasons, as JSON, by labeller and unit."""
     said: dict[str, dict[int, str]] = {}
     rows = desk.state.all(
         "SELECT name, unit, verdict, mode, units.hash FROM given JOIN people ON people.id = person "
@@ -225,7 +225,7 @@ def _said(desk: Desk, task: str) -> Said:
 def _agreement(
     desk: Desk, task: AnyTask, first: str, second: str, both: Sequence[int], said: Said
 ) -> Iterator[LabellerPair]:
-    """A pair for each field of the verdict that is chosen from a scale."""
+    """Agreement for each field of the verdict that is chosen from a scale."""
     rows = {row.id: row for row in desk.rows(both)}
     scales: dict[str, dict[str, int]] = {}
     ours: dict[str, list[tuple[int, int, int, str]]] = {}
@@ -272,7 +272,7 @@ def _named(who: str) -> str:
 
 
 def _values(control: Json, verdict: Mapping[str, Any]) -> Iterable[str]:
-    """What a verdict says under a control: one word, or one for each item."""
+    """A verdict's values for a control: one, or one for each item."""
     value = verdict.get(control["field"])
     if control["kind"] == "choice":
         return [_word(value)]

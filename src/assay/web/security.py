@@ -1,6 +1,5 @@
-"""What lets a request in: the right host, the right origin, a session, no more requests than a
-person makes, and for every change a token that only our own pages know. And what every reply says:
-nothing but our own files runs."""
+"""Checks on every request (host, origin, session, rate, and for each change a CSRF token that only
+our own pages know), and security headers on every reply, so that only our own files run."""
 
 from __future__ import annotations
 
@@ -57,8 +56,8 @@ def policy(nonce: str) -> str:
 
 
 class Allowance:
-    """How many requests each person may make: some at once, and so many a second from then on. A
-    program with somebody's cookie fills no disk and keeps nobody else waiting."""
+    """A rate limit for each person: a burst, then so many requests per second. A program with
+    somebody's cookie can neither fill the disk nor keep others waiting."""
 
     AT_ONCE = 1000
     A_SECOND = 10
@@ -68,7 +67,7 @@ class Allowance:
         self._used: dict[int, tuple[float, float]] = {}  # by person: requests, and when
 
     def has(self, person: Person) -> bool:
-        """Whether a person may make one more, which is then made."""
+        """Whether a person may make another request, which is then counted."""
         now = self._clock()
         used, then = self._used.get(person.id, (0.0, now))
         used = max(0.0, used - self.A_SECOND * (now - then)) + 1
@@ -79,16 +78,16 @@ class Allowance:
 
 
 def cookie_of(request: web.Request, secure: bool) -> str:
-    """The cookie's name: browsers hold cookies by host, and two workbenches may stand on one. One
-    that is ``secure`` no other host of the domain can set."""
+    """The cookie's name, which depends on the port because cookies belong to a host and it may run
+    several workbenches. A ``secure`` one cannot be set by other hosts of the domain."""
     port = urlsplit("//" + request.headers.get(hdrs.HOST, "")).port or 80
     return f"{'__Host-' if secure else ''}assay_{port}"
 
 
 def guard(hosts: Collection[str], session: Session, secure: bool = False) -> Middleware:
-    """The middleware that all requests pass. ``hosts`` are the names (with port) that the server
-    goes by, ``session`` tells who comes with a cookie, and whether that is more than a look;
-    ``secure``, whether people come by https."""
+    """The middleware that all requests pass. ``hosts`` are the server's names (with port),
+    ``session`` finds the person of a cookie, given whether they only look, and ``secure`` says
+    whether people connect by https."""
     allowance = Allowance()
 
     @web.middleware
@@ -157,8 +156,8 @@ async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse
 
 
 def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
-    """Whether a browser says that our own page asks, or a person who opens an address. What sends
-    neither header is no browser, and has no cookie of somebody else's."""
+    """Whether the request comes from our own page or a person opening an address, according to the
+    browser. A client that sends neither header is not a browser with somebody else's cookie."""
     site = request.headers.get("Sec-Fetch-Site")
     changes = request.method not in _READS
     if site is not None and site not in ({"same-origin"} if changes else {"same-origin", "none"}):
@@ -168,8 +167,8 @@ def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
 
 
 def _no(request: web.Request, status: int, why: str) -> web.Response:
-    """A refusal: a page for a person, JSON for a program. What whoever runs the server has to mend
-    is told there, too."""
+    """A refusal: a page for people, JSON for programs. Faults that the server's operator must fix
+    are also reported on the server."""
     if status == 503:
         print(printable(f"{request.method} {request.path}: {why}"), file=sys.stderr)
     if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):

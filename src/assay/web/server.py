@@ -1,7 +1,7 @@
-"""The server of the workbench: one process, one folder.
+"""The server of the workbench: one process for one folder.
 
-The event loop does nothing that waits. All that touches the ledger and the workbench's state runs
-in one thread, in the order in which it came; scoring, which may take long, in another.
+The event loop never blocks. All access to the ledger and the workbench's state runs in one thread,
+in order of arrival; scoring, which may take long, runs in another.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _HOURS = 24 * 14  # how long an invitation holds
 _PAGE = 0.5
-"""Seconds for a page of a report that nobody waits for any more to be written: its folder goes."""
+"""Seconds to let a page of an unwanted report be written before its folder is removed."""
 _CLAIM = "workbench.sqlite-open"
 _IN_LOGS = 5.0
-"""Seconds for which labels stand in the logs alone, where who copies the file misses them."""
+"""Seconds for which labels may be in the logs alone, and missing from a copy of the file."""
 _CONNECTIONS = 16384  # and other open files; some 200 MB
 
 
 class _Left(Exception):
-    """What is being made is wanted no more."""
+    """The work in progress is no longer wanted."""
 
 
 @dataclass
 class Bench:
-    """A folder at work: its desk, and the thread that the desk lives in."""
+    """A folder being served: its desk, and the desk's thread."""
 
     opened: Opened
     desk: Desk = field(init=False)
@@ -96,16 +96,16 @@ class Bench:
 
     @property
     def secure(self) -> bool:
-        """Whether people come by https."""
+        """Whether people connect by https."""
         return self.address.startswith("https:")
 
     @property
     def title(self) -> str:
-        """What the folder is called."""
+        """The folder's title."""
         return self.opened.folder.title
 
     def start(self) -> None:
-        """Open the desk and take up what there is to label. Raises AssayError."""
+        """Open the desk and load the units. Raises AssayError."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
         self._scoring = ThreadPoolExecutor(1, thread_name_prefix="scoring")
         self._trying = ThreadPoolExecutor(1, thread_name_prefix="trying")
@@ -124,8 +124,8 @@ class Bench:
         self._move_logs()
 
     def stop(self) -> None:
-        """Close what is open once whatever people gave is kept. What is worked out of it is left
-        behind: it ends by itself, and writes nothing that is not written anew."""
+        """Close everything once people's labels are stored. Computations in progress are left
+        behind: they end by themselves, and write nothing that is not recreated."""
         self._stopped.set()
         for one in (self._trying, self._scoring):
             one.shutdown(wait=False, cancel_futures=True)
@@ -137,7 +137,7 @@ class Bench:
         self.report.close()
 
     def now(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-        """What ``job`` gives, done in the desk's thread."""
+        """Run ``job`` in the desk's thread and return its result."""
         return self._in(self._thread, job, *args, **more).result()
 
     async def do(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
@@ -271,9 +271,8 @@ class Bench:
         return done
 
     def keep_fresh(self) -> None:
-        """Take up, in the thread that scores, the units that labels have opened. It takes little of
-        the time that others need: it stops while one of them is served, and rests ten times as
-        long as it takes."""
+        """Load, in the scoring thread, units that new labels have opened. To leave time for others,
+        it pauses while anybody is served, and rests ten times as long as it works."""
         desk, now = self.desk, time.monotonic()
         if desk.stale and desk.sync_takes >= AT_ONCE and now > self._rests_until:
             desk.stale = False
@@ -296,12 +295,12 @@ class Bench:
             )
 
     def link(self, name: str, role: Role | None) -> tuple[Person, str]:
-        """A person, who is what they were before where ``role`` is None, and a link that lets them
-        in, once. Raises SettingsError for what is no name, or one that reads like another's."""
+        """A person (whose role is unchanged if ``role`` is None) and a link that lets them in once.
+        Raises SettingsError for an invalid name, or one that reads like another's."""
         return self.now(self._link, name, role)
 
     def unattended(self) -> list[str]:
-        """What ``[ui.topics]`` leaves open for ever (:func:`live.unattended`)."""
+        """Topics that can never be completed (:func:`live.unattended`)."""
         desk = self.desk
         return self.now(live.unattended, desk, desk.state) if desk.ui.topics else []
 
@@ -333,7 +332,7 @@ class Bench:
 
 @contextmanager
 def opened_bench(opened: Opened) -> Iterator[Bench]:
-    """A folder's workbench, which this process alone has. Raises LedgerError where another has."""
+    """A folder's workbench, held by this process alone. Raises LedgerError if another holds it."""
     folder = opened.folder.path
     cure = "Make links on its page People, or stop it and run the command again."
     what = f"{folder}: another process has the workbench open"
@@ -347,7 +346,7 @@ def opened_bench(opened: Opened) -> Iterator[Bench]:
 
 
 def application(bench: Bench, hosts: Collection[str]) -> web.Application:
-    """The web application of a workbench that goes by ``hosts``."""
+    """The web application of a workbench with the host names ``hosts``."""
     guarded = guard(hosts, bench.session, bench.secure)
     app = web.Application(middlewares=[guarded], client_max_size=MAX_BODY)
     app[BENCH] = bench
@@ -358,7 +357,7 @@ def application(bench: Bench, hosts: Collection[str]) -> web.Application:
 def serve(
     bench: Bench, found: socket.socket, hosts: Collection[str], ready: Callable[[], None]
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; ``ready`` is called once there is an answer to be had."""
+    """Serve until Ctrl-C or SIGTERM; ``ready`` is called once the server answers."""
 
     async def started(_app: web.Application) -> None:
         ready()
@@ -376,8 +375,8 @@ def serve(
 
 
 def _hold_many() -> None:
-    """Let the process hold more connections than the thousand or so that systems begin with: those
-    of people who say nothing would keep all others out."""
+    """Raise the limit of open connections above the default of about a thousand, so that idle
+    connections cannot keep others out."""
     try:
         import resource  # noqa: PLC0415 (there is none on Windows)
     except ImportError:
@@ -391,7 +390,7 @@ def _hold_many() -> None:
 
 
 def me() -> str:
-    """Who sits at this machine, as a name that labels may have."""
+    """The user of this machine, as a valid name for labels."""
     name = os.environ.get("USER") or os.environ.get("USERNAME") or ""
     with suppress(SettingsError):
         named(f"human:{name}")
