@@ -1,7 +1,7 @@
 """Figures of a report as SVG, drawn by hand.
 
-Matplotlib would not follow the reader's colour scheme, nor keep files small and text as text. A
-run is drawn in the colour and shape that it has in the first leaderboard (``Kinds``).
+Matplotlib would not follow the reader's colour scheme, nor keep files small and text as text. Runs
+have the colour and shape of the first leaderboard (``Kinds``).
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from assay.reports.svg import (
 )
 
 Kinds = Mapping[str, int]
-"""Name → number of its colour and shape, from 0."""
+"""Name → number of its colour and shape, counted from 0."""
 
 _STEPS = 60
 """A curve of more points than this has no markers."""
 
 _COARSE = 4
-"""Of so many points of a grey curve one is enough to be pointed at."""
+"""In a grey curve, one of this many points can be pointed at."""
 
 _MOST_COUNTS = 12
-"""With more bins than this their counts are left out."""
+"""Histograms with more bins than this show no counts."""
 
 _MOST_SAID = 12
-"""So many points of a curve are said in its text alternative, the first and the last among them."""
+"""The most points of a curve in its text alternative, first and last included."""
 
 _WIDTH = 640.0
 _Box = tuple[float, float, float, float]
 
 
 def figure(item: Figure | LineChart, kinds: Kinds) -> Markup:
-    """The picture."""
+    """A figure as SVG."""
     if isinstance(item, Scatter):
         return _scatter(item, kinds)
     if isinstance(item, Curves):
@@ -55,14 +55,14 @@ def figure(item: Figure | LineChart, kinds: Kinds) -> Markup:
 
 
 def _kinds(names: Sequence[str], kinds: Kinds) -> list[int]:
-    """A number for each name: its own where all have one, else its place."""
+    """The number of each name: its own if all have one, else its position."""
     if all(name in kinds for name in names):
         return [kinds[name] for name in names]
     return list(range(len(names)))
 
 
 def _course(points: Sequence[tuple[str, float]]) -> str:
-    """A curve in words: values, each with its place."""
+    """A curve in words: each value with its place."""
     if len(points) > _MOST_SAID:
         last, said = len(points) - 1, _MOST_SAID - 1
         points = [points[n * last // said] for n in range(_MOST_SAID)]
@@ -73,9 +73,8 @@ def _course(points: Sequence[tuple[str, float]]) -> str:
 
 
 def _scatter(plot: Scatter, kinds: Kinds) -> Markup:
-    """Points with their names and error bars, over contours of what is equal. A name stands where
-    it hides nothing; one without such a place is shown when its point is pointed at or its run
-    looked for."""
+    """Points with names and error bars, over contours. A name is placed where it hides nothing; if
+    there is no such place, it appears when its point is pointed at or its run searched for."""
     points = plot.points
     side, top = 352.0, 24.0 if plot.corners[0] else 12.0
     xs = reach([v for p in points for v in (p.x, *(p.x_range or ()))], 0.0, 1.0)
@@ -129,7 +128,7 @@ def _scatter(plot: Scatter, kinds: Kinds) -> Markup:
 
 
 def _whiskers(point: Point, kind: int, plane: Plane) -> tuple[list[Markup], list[_Box]]:
-    """The lines of a point's intervals and the boxes that they take."""
+    """The lines of a point's intervals, and the boxes they occupy."""
     lines, boxes = [], []
     for ends in (
         [(end, point.y) for end in point.x_range or ()],
@@ -150,8 +149,8 @@ def _apart(a: _Box, b: _Box) -> bool:
 def _free_place(
     x: float, y: float, width: float, taken: Sequence[_Box], frame: _Box
 ) -> tuple[float, float, _Box] | None:
-    """Where a label of a point may stand (left end, baseline) and the box it takes; None where it
-    would hide something wherever it stood."""
+    """A place for a point's label (left end, baseline) and the box it occupies; None if it would
+    hide something everywhere."""
     left = x - 9 - width
     places = [
         (x + 9, y + 4), (left, y + 4), (x - width / 2, y - 10), (x - width / 2, y + 19),
@@ -170,7 +169,7 @@ def _free_place(
 
 
 def _curves(plot: Curves, kinds: Kinds) -> Markup:
-    """Curves over a plane from 0 to 1; with a focus that one is coloured, the others grey."""
+    """Curves in a plane from 0 to 1. With a focus, only that one is coloured."""
     small = bool(plot.focus)
     plane = Plane(50.0, 10.0, 200.0, 210.0) if small else Plane(52.0, 24.0, 230.0, 352.0)
     width, height = (262.0, plane.bottom + 40) if small else (420.0, plane.bottom + 48)
@@ -212,7 +211,7 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
 
 
 def _grey(curve: Curve, line: Sequence[tuple[float, float]], own: Kinds) -> Markup:
-    """A curve that is named when it is pointed at: it is thin, and what is around it counts."""
+    """A grey curve, named when pointed at. As it is thin, its surroundings react, too."""
     parts = [path(line, class_=f"curve other c{own[curve.name] % 8}")]
     if line:
         parts.append(path([*line[::_COARSE], line[-1]], class_="hit"))
@@ -223,8 +222,8 @@ def _grey(curve: Curve, line: Sequence[tuple[float, float]], own: Kinds) -> Mark
 
 
 def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[Markup]:
-    """Names beside the ends of their curves, none on another: where there are more than there is
-    room for, those of the best runs."""
+    """Names beside the ends of their curves, without overlap; if there is not enough room, only
+    those of the best runs."""
     step = 14.0
     best = sorted(named, key=lambda one: one[2])[: int(plane.high / step)]
     order = sorted(best, key=lambda one: (one[0], one[2]))
@@ -248,7 +247,7 @@ def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[M
 
 
 def _ends_of(name: str, most: int) -> str:
-    """Both ends of a name that is too long: many differ in the last letters alone."""
+    """A long name shortened in the middle, as many differ only in their last letters."""
     if len(name) <= most:
         return name
     half = (most - 1) // 2
@@ -256,7 +255,7 @@ def _ends_of(name: str, most: int) -> str:
 
 
 def _lines(plot: LineChart, kinds: Kinds) -> Markup:
-    """Series over common places, with error bars where they have any."""
+    """Series over common places, with any error bars."""
     longest = max((len(shortened(place, 22)) for place in plot.places), default=1)
     slanted = longest > 4 and len(plot.places) > 1 and longest * len(plot.places) * 6.2 > _WIDTH
     below = 20.0 + (longest * 4.6 if slanted else 12) + (18 if plot.x else 0)

@@ -14,14 +14,14 @@ from assay.page.wording import narrow, number, shortened, span
 from assay.reports.text import closed, line, safe
 
 MOST = 60_000
-"""Characters of a Markdown summary at most: CI cuts or refuses longer ones."""
+"""The most characters of a Markdown summary: CI truncates or rejects longer ones."""
 
 _MOST_TEXT, _MOST_LOST, _MOST_IDS = 200, 10, 20
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def gate_table(gate: Gate) -> Table:
-    """The measures of a gate, a row each; with what is allowed where that is anything."""
+    """The measures of a gate, one per row, with the loss allowed, if any."""
     columns: dict[str, Sequence[Value]] = {
         "measure": [one.measure for one in gate.measures],
         "was": [one.before for one in gate.measures],
@@ -42,14 +42,14 @@ def gate_table(gate: Gate) -> Table:
 
 
 def difference(test: Tested) -> str:
-    """The difference over its interval: ``-0.112``, ``[-.17, -.05]``."""
+    """The difference above its interval: ``-0.112``, ``[-.17, -.05]``."""
     shown = _change(test.difference)
     low, high = (narrow(number(end, 2)) for end in (test.low, test.high))
     return f"{shown}\n[{low}, {high}]"
 
 
 def detectable(test: Tested) -> str:
-    """The loss that the test could see."""
+    """The loss that the test could detect."""
     if test.detectable is None and test.difference == (0.0, 0.0):
         return "no value\nchanged" if test.changed else "nothing\nchanged"
     return number(test.detectable)
@@ -64,7 +64,7 @@ def _signed(value: float) -> str:
 
 
 def remarks(gate: Gate) -> Iterator[str]:
-    """What must be said beside the table, in sentences."""
+    """Remarks that belong beside the table, as sentences."""
     for reason in gate.uncomparable:
         yield f"{reason[:1].upper()}{closed(reason)[1:]}"
     if gate.uncomparable:
@@ -104,7 +104,7 @@ def remarks(gate: Gate) -> Iterator[str]:
 
 
 def compared(gate: Gate) -> Iterator[str]:
-    """What was compared, in sentences."""
+    """Sentences on what was compared."""
     if gate.absent:
         yield f"Questions that the run leaves out, counted as left out: {_ids(gate.absent)}."
     if not gate.against:
@@ -138,7 +138,7 @@ def _ids(names: Sequence[str]) -> str:
 
 
 def markdown(gate: Gate) -> str:
-    """A summary in GitHub's Markdown. Texts of files are escaped and cut."""
+    """A summary in GitHub's Markdown. Texts from files are escaped and cut."""
     parts = [f"## {safe(gate.title)}", ""]
     if gate.against:
         how = "--prove, " if gate.prove else ""
@@ -186,7 +186,7 @@ def _cell(value: Value) -> str:
 
 
 def junit(gate: Gate) -> bytes:
-    """JUnit XML: a test case a measure."""
+    """JUnit XML with a test case for each measure."""
     name = f"assay.{gate.protocol}.{gate.run}"
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", name=_xml(name))
@@ -212,7 +212,7 @@ def junit(gate: Gate) -> bytes:
 
 
 def _outcomes(case: ElementTree.Element, one: Gated, gate: Gate) -> Iterator[str]:
-    """Add what came of a measure to its test case; yields what it is counted as."""
+    """Add a measure's outcome to its test case; yield what it counts as."""
     test = one.tested
     if test is not None:
         figures: dict[str, Range | float | None] = {
@@ -242,7 +242,7 @@ def _outcomes(case: ElementTree.Element, one: Gated, gate: Gate) -> Iterator[str
 
 
 def _losers(losers: list[Lost]) -> str:
-    """The questions that lost most, a line each; empty where the measure has none."""
+    """The questions that got worse most, one per line; empty if there are none."""
     if not losers:
         return ""
     rows = [("question", "before", "now", "difference")]
@@ -259,5 +259,5 @@ def _figure(value: Range | float | int | None) -> str:
 
 
 def _xml(text: str) -> str:
-    """A text without what XML 1.0 cannot hold."""
+    """A text without characters that XML 1.0 does not allow."""
     return _NO_XML.sub("", text)

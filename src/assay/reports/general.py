@@ -1,6 +1,6 @@
 """A page as HTML: one file that loads nothing, or a folder of such files.
 
-See ``reports/page.py`` for what keeps it safe. The same page gives the same bytes.
+``reports/page.py`` makes it safe. The same page gives the same bytes.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from assay.reports.svg import interval_axis
 from assay.reports.text import closed
 
 Write = Callable[[str, str], None]
-"""Takes a file's name and what is in it."""
+"""Takes a file's name and its content."""
 
 _HEADING = 120
-"""A page's heading is cut at this, and all of it stands below."""
+"""Longer headings of pages are cut, and given in full below."""
 
 _WHICH = 140
-"""Of a longer gap, what stands in brackets opens on a click."""
+"""In a longer gap, the part in brackets opens on a click."""
 
 
 def render_report(page: Page, *, generated_by: str, max_bytes: int = MAX_BYTES) -> str:
     """The report as a single file of HTML.
 
-    Where what opens on a click would take more than ``max_bytes`` the rest keeps its line, and the
-    report says so.
+    If the details that open on a click would exceed ``max_bytes``, the rest show only their line,
+    and the report says so.
     """
     return _render(page, Inside(max_bytes), generated_by)
 
@@ -61,13 +61,12 @@ def render_folder(
     most: int = SINGLE_BYTES,
     told: ProgressCallback = no_progress,
 ) -> str:
-    """The report as HTML: all of it where what opens on a click takes no more than ``most`` bytes;
-    else with a link for each to a page of its own, which ``write`` is given once it is drawn.
+    """The report as HTML. If the details that open on a click exceed ``most`` bytes, each becomes a
+    separate page, linked from the report and passed to ``write`` once rendered.
 
-    ``page``: what is shown. ``generated_by``: program and version. ``name``: the name that the
-    report will have, such as ``report.html``; its pages lie in a folder ``report`` beside it.
-    ``write``: takes ``part-3-1.html`` and so on. ``most``: bytes of HTML. ``told``: hears how it
-    goes on with the pages of each section.
+    ``generated_by``: program and version. ``name``: the report's future name, such as
+    ``report.html``; its pages are in a folder ``report`` beside it. ``write`` takes names such as
+    ``part-3-1.html``. ``told`` gets the progress on each section's pages.
     """
     try:
         return _render(page, Inside(most, all_=True), generated_by)
@@ -109,7 +108,7 @@ def _page(
     page: Page, generated_by: str, back: str, section: str, detail: Detail, body: Markup,
     passages: Passages,
 ) -> str:  # fmt: skip
-    """What opens on a click, as a page of its own."""
+    """A detail as a separate page."""
     title = shortened(detail.title, _HEADING)
     return _filled(
         "detail",
@@ -144,7 +143,7 @@ def _filled(template: str, **values: Any) -> str:
 
 @dataclass(frozen=True)
 class _Gap:
-    """What is missing, in a line; ``which`` of them, where that is long."""
+    """A gap as a line; ``which`` holds the part that opens on a click if it is long."""
 
     what: str
     so: str

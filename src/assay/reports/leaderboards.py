@@ -16,12 +16,12 @@ from assay.reports.svg import interval_bar
 from assay.reports.text import broken, slug
 
 _BARS = 4
-"""With more measures than this only the first is drawn as a bar."""
+"""With more measures than this, only the first has bars."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell: what is shown, the interval below it, and what it is sorted by."""
+    """A table cell: its text, the interval below it, and its sort key."""
 
     text: str
     below: str = ""
@@ -31,8 +31,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A run's row in a leaderboard. ``place`` numbers the rows from 1; ``rank`` is what runs whose
-    scores cannot be told apart for want of labels share."""
+    """A run's row in a leaderboard. ``place`` numbers the rows from 1; runs that cannot be
+    told apart because labels are missing share a ``rank``."""
 
     place: int
     rank: str
@@ -45,8 +45,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Heading:
-    """A column's heading, in lines; ``bars`` where it stands over bars, ``apart`` where a line
-    parts it from the columns before."""
+    """A column's heading in lines; ``bars`` if the column holds bars, ``apart`` if a line separates
+    it from the columns before."""
 
     name: str
     lines: tuple[str, ...]
@@ -57,7 +57,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A leaderboard, drawn: whether a score has an interval, and whether such are drawn as bars."""
+    """A rendered leaderboard: also whether a score has an interval, and whether there are bars."""
 
     board: Board
     headings: tuple[Heading, ...]
@@ -68,7 +68,7 @@ class Drawn:
 
 
 def rank_texts(found: Mapping[str, int | None]) -> dict[str, str]:
-    """Ranks as people see them: ``1``, ``2=`` where runs share it, ``–`` without one."""
+    """Ranks as text: ``1``, ``2=`` if runs share it, ``–`` without one."""
     many = Counter(found.values())
     return {
         run: NOTHING if rank is None else f"{rank}=" if many[rank] > 1 else str(rank)
@@ -83,7 +83,7 @@ def ranked(scores: Scores, board: Board) -> dict[str, str]:
 
 
 def drawn(scores: Scores, board: Board, only: Container[str] | None = None) -> Drawn:
-    """A leaderboard's headings and rows; with ``only`` those of these runs, ranked among all."""
+    """A leaderboard's headings and rows. With ``only``, it shows these runs, ranked among all."""
     order = ranked(scores, board)
     barred = [
         name
@@ -118,7 +118,7 @@ def drawn(scores: Scores, board: Board, only: Container[str] | None = None) -> D
 
 
 def _within(scores: Scores, runs: Mapping[str, str], name: str) -> bool:
-    """Whether all of a measure lies on the axis, which runs from 0 to 1."""
+    """Whether all values of a measure are within the axis from 0 to 1."""
     found = [one for run in runs if (one := scores[run].get(name)) is not None]
     ends = [end for one in found for end in (one.floor, one.ceiling, one.high, one.low)]
     return all(end is None or 0 <= end <= 1 for end in ends)

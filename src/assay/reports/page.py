@@ -1,4 +1,4 @@
-"""What every report page shares: templates that escape, the page's policy, swatches."""
+"""Parts common to all report pages: escaping templates, the security policy, swatches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.reports.text import pieces
 
 @cache
 def environment() -> Environment:
-    """The report's templates: everything that goes in is escaped."""
+    """The report's templates, which escape every value."""
     made = Environment(
         loader=PackageLoader("assay.reports", "templates"),
         autoescape=True,
@@ -38,13 +38,13 @@ def environment() -> Environment:
 
 
 def macro(template: str, name: str, *arguments: object) -> Markup:
-    """What a macro of a template makes of its arguments."""
+    """The result of a template's macro."""
     module = environment().get_template(f"{template}.html.j2").module
     return Markup(getattr(module, name)(*arguments))  # noqa: S704 (made by an escaping template)
 
 
 def _shown(value: object) -> object:
-    """What a template prints for a value: no hidden characters, no None, no NaN."""
+    """A value as templates print it: no hidden characters, no None, no NaN."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, str):
@@ -55,18 +55,18 @@ def _shown(value: object) -> object:
 
 
 def source(name: str) -> str:
-    """A file of the package's templates as it is."""
+    """The source of a file among the package's templates."""
     return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def languages_script() -> str:
-    """The script by which a page says its texts' languages."""
+    """The script that marks the languages of a page's texts."""
     return f"const WORDS={json.dumps(dict(COMMON), ensure_ascii=False)};\n{source('languages.js')}"
 
 
 def content_policy(css: str, js: str) -> str:
-    """The Content-Security-Policy that lets only the page's own style sheet and script work."""
+    """The Content-Security-Policy that allows only the page's own style sheet and script."""
 
     def digest(text: str) -> str:
         return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
@@ -94,7 +94,7 @@ def swatch(kind: int | None) -> Markup:
 
 
 def breakable(name: str) -> Markup:
-    """A name that a line may break within, but in no word of it."""
+    """A name in which a line may break, but not within a word."""
     return Markup("<wbr>").join(pieces(visible(name)))
 
 
@@ -103,8 +103,8 @@ _LEFTWARDS_NAME = re.compile(rf"{_LEFTWARDS}(?:[^:;,&()“”]*{_LEFTWARDS})?")
 
 
 def isolated(text: str) -> Markup:
-    """A sentence in which names in Hebrew or Arabic letters leave in order what is beside them:
-    else the number of a run would be read as that of its neighbour."""
+    """A sentence in which names in Hebrew or Arabic letters do not reorder what is beside them:
+    otherwise one run's number would seem to be its neighbour's."""
     sentence = str(escape(visible(text)))
     found = _LEFTWARDS_NAME.sub(lambda name: f"<bdi>{name[0]}</bdi>", sentence)
     return Markup(found)  # noqa: S704 (escaped)

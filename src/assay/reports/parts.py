@@ -1,9 +1,8 @@
-"""Sections of a report as HTML, and what opens on a click in them: in the page itself as long as
-that is small, else a page for each.
+"""Sections of a report as HTML, with details that open on a click: inside the page while that is
+small, else on separate pages.
 
-A page of its own is loaded when it is opened, by a plain link: it works from a folder without a
-server, without a network and without a script. Passages that several answers of such a page cite
-stand in it once.
+Separate pages are opened by a plain link, which works from a folder without a server, a network or
+a script. Passages that several answers on such a page cite are in it only once.
 """
 
 from __future__ import annotations
@@ -39,27 +38,27 @@ from assay.reports.svg import share_bar
 from assay.reports.text import question_anchor, slug
 
 SINGLE_BYTES = 4_000_000
-"""With details of more than this a report is a folder."""
+"""With more details than this a report becomes a folder."""
 
 MAX_BYTES = 22_000_000
-"""A report that must be a single file has details until they take as much as this."""
+"""The limit for details in a report that must be a single file."""
 
 _SHORT = 120
 """Shorter passages are repeated: a reference to one would be as long."""
 
 
 class TooLarge(Exception):
-    """The details take more than a single file may."""
+    """The details exceed the limit for a single file."""
 
 
 @dataclass
 class Passages:
-    """The passages of a page, each with the name of its place there."""
+    """The passages of a page, each with its anchor."""
 
     places: dict[str, str] = field(default_factory=dict)
 
     def keep(self, text: str) -> str:
-        """The name of a passage's place; empty for one that is to stand where it is cited."""
+        """The anchor of a passage, or an empty string if it is to be repeated where it is cited."""
         if len(text) <= _SHORT:
             return ""
         return self.places.setdefault(text, f"p{len(self.places) + 1}")
@@ -69,14 +68,14 @@ Keep = Callable[[str], str]
 
 
 def repeated(text: str) -> str:
-    """Passages of a single file stand where they are cited."""
+    """In a single file, passages are repeated where they are cited."""
     return ""
 
 
 @dataclass(frozen=True)
 class Detail:
-    """What opens under ``title``: ``draw`` makes it, given where its passages are kept. ``anchor``
-    is its place in the report, ``place`` its number among the ``of`` of its section."""
+    """A detail that opens under ``title``. ``draw`` renders it, given a keeper of its passages.
+    ``anchor`` is its anchor in the report, ``place`` its number among the ``of`` in its section."""
 
     anchor: str
     title: str
@@ -87,23 +86,23 @@ class Detail:
 
 @dataclass(frozen=True)
 class ShownDetail:
-    """A detail as the page has it: its ``body``, or the address of its own page (``link``), or
-    neither where there was no room for it."""
+    """A detail in the page: its ``body``, or the ``link`` to its own page, or neither if there was
+    no room for it."""
 
     body: Markup | None = None
     link: str = ""
 
 
 class Inside:
-    """Details in the page, until they take ``most`` bytes: the rest is left out, or with ``all_``
-    TooLarge is raised."""
+    """Details inside the page, up to ``most`` bytes. Beyond that they are left out or, with
+    ``all_``, TooLarge is raised."""
 
     def __init__(self, most: int, *, all_: bool = False) -> None:
         self._left = most
         self._all = all_
 
     def show(self, section: str, detail: Detail) -> ShownDetail:
-        """The detail, if there is room left."""
+        """The detail, if there is room for it."""
         if self._left >= 0:
             body = detail.draw(repeated)
             self._left -= len(body.encode())
@@ -115,15 +114,15 @@ class Inside:
 
 
 class Apart:
-    """A page for each detail, written as it is drawn. ``write`` takes the name of its file, the
-    detail, what is in it and its passages; ``folder`` is where the report finds the files."""
+    """Details on separate pages, written as they are rendered. ``write`` takes file name, detail,
+    content and passages; ``folder`` is the folder of the files as seen from the report."""
 
     def __init__(self, folder: str, write: Callable[[str, Detail, Markup, Passages], None]) -> None:
         self._folder = folder
         self._write = write
 
     def show(self, section: str, detail: Detail) -> ShownDetail:
-        """The address of the detail's page, which is written now."""
+        """Write the detail's page and return a link to it."""
         name = page_name(section, detail.place)
         passages = Passages()
         self._write(name, detail, detail.draw(passages.keep), passages)
@@ -134,13 +133,13 @@ Details = Inside | Apart
 
 
 _ALIGNED_RUNS = 6
-"""With more runs than this the outcomes of a topic stand below its text."""
+"""With more runs than this the outcomes of a topic are below its text."""
 
 _ROW_TEXT = 90
-"""Characters of what a grid says of a row beside its name."""
+"""The most characters that a grid shows about a row beside its name."""
 
 _DENSE = 14
-"""With more columns than this a grid has narrow ones, and their names stand upright."""
+"""With more columns than this a grid's columns are narrow, and their names vertical."""
 
 _VAST = 40
 """With more columns than this a grid is small print on paper."""
@@ -153,13 +152,14 @@ MARKS = {
     "unjudged": ("?", "unjudged"),
     "uncited": ("∅", "cites nothing"),
 }
-"""Sign and words of a sentence's mark: colour alone says nothing to some readers."""
+"""Sign and words of a sentence's mark, as some readers cannot tell colours apart."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What all parts of a page share: the runs' colours, what measures mean, and where details go.
-    Of what is drawn now, ``section`` is the anchor, and ``keep`` keeps passages."""
+    """Context of all parts of a page: the runs' colours, definitions of measures, and the
+    destination of details. ``section`` is the anchor of the current section, ``keep`` keeps its
+    passages."""
 
     kinds: Kinds = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
@@ -198,7 +198,7 @@ def draw(item: Item, look: Look) -> Markup:
 
 
 def draw_cards(cards: Cards, look: Look) -> Markup:
-    """The cards, each with its body, or a link to it, as far as there is room."""
+    """Cards with their bodies, or links to these, as far as there is room."""
     wide = " many" if len(cards.runs) > _ALIGNED_RUNS else ""
     drawn, whole = [], 0
     for place, card in enumerate(cards.cards, 1):
@@ -223,14 +223,14 @@ def draw_cards(cards: Cards, look: Look) -> Markup:
 
 
 def _body(body: Callable[[], Body], anchor: str, look: Look, keep: Keep) -> Markup:
-    """A card's inside; one in the page of the report says how to point at it."""
+    """A card's content; inside the report's page it also shows its link."""
     own = "" if isinstance(look.details, Apart) else anchor
     return macro("cards", "body", body(), own, look.kinds, keep)
 
 
 @dataclass(frozen=True)
 class TableCell:
-    """A table's cell: what is shown, and what it is sorted by (None: its text)."""
+    """A table's cell: its content and sort key (None: its text)."""
 
     text: str
     key: float | None
@@ -258,7 +258,7 @@ def _table(table: Table, look: Look) -> Markup:
         all(isinstance(row[place], str) for row in table.rows[: table.most])
         for place in range(len(table.columns))
     ]
-    # What a row is of, for who listens: its first column of short texts.
+    # The row header for screen readers: the first column of short texts.
     short = (at for at, name in enumerate(table.columns) if left[at] and name not in table.texts)
     head, count = next(short, None), len(table.rows)
     return macro("parts", "table", table, rows, left, head, count, look.about)
@@ -297,7 +297,7 @@ def _text(text: Text) -> Markup:
 
 @dataclass(frozen=True)
 class Section:
-    """A section, drawn; ``limited`` says what of it there is no room for."""
+    """A rendered section; ``limited`` says what had no room."""
 
     anchor: str
     title: str
@@ -309,7 +309,7 @@ class Section:
 
 
 def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterator[Section]:
-    """The sections of a report, drawn, with ``anchor-1`` and so on as their anchors."""
+    """Render the sections of a report, with the anchors ``anchor-1`` and so on."""
     for place, part in enumerate(parts, 1):
         own = replace(look, section=f"{anchor}-{place}")
         groups = tuple(_groups(part, own))
@@ -326,7 +326,7 @@ def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterato
 
 
 def _groups(part: Part, look: Look) -> Iterator[tuple[str, str, ShownDetail]]:
-    """Each group's anchor, its title, and what is shown of it."""
+    """Each group's anchor, title and detail as shown."""
     for place, (title, items) in enumerate(part.groups, 1):
         anchor = f"{look.section}-{place}"
 

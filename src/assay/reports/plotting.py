@@ -1,6 +1,6 @@
-"""What all plots for papers share: colours, marks, a style, and bytes that hang on data alone.
+"""The basis of all plots for papers: colours, markers, a style, and reproducible bytes.
 
-Drawn by matplotlib, which is imported when a plot is drawn and not before; no dates, no random ids.
+Matplotlib is imported only when a plot is drawn. Files have no dates and no random ids.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WIDE = re.compile(
     "Sans (CJK (JP|SC|KR)|Thai|Devanagari)|Hiragino Sans|Yu Gothic|MS Gothic|YaHei|PingFang|SimHei|"
     "WenQuanYi|IPA.*Got|Garuda|Leelawadee|Thonburi|Lohit Dev|Nirmala"
 )
-"""Fonts with letters that the first has not, for formats that hold their fonts."""
+"""Fonts for letters that the first font lacks, in formats that embed fonts."""
 _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "Assay"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
@@ -44,8 +44,7 @@ _METADATA: dict[str, dict[str, str | None]] = {
 
 
 def checked_plot(path: str | Path) -> str:
-    """The format of a plot's file: svg, pdf or png. Raises ValueError where the name ends
-    otherwise."""
+    """The format of a plot's file: svg, pdf or png. Raises ValueError for any other extension."""
     kind = Path(path).suffix.lower().lstrip(".")
     if kind not in _METADATA:
         raise ValueError(f"{path}: a plot's name must end in .svg, .pdf or .png")
@@ -53,14 +52,13 @@ def checked_plot(path: str | Path) -> str:
 
 
 def require_plots() -> Any:
-    """matplotlib. Raises PrerequisiteError where it is not installed, so that plots cannot be
-    drawn."""
+    """The matplotlib module. Raises PrerequisiteError if it is not installed."""
     return import_extra("matplotlib", "Drawing a plot needs matplotlib", "plots")
 
 
 def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
-    """A figure that ``fill`` draws into, as svg, pdf or png. Raises PrerequisiteError where
-    matplotlib is not installed."""
+    """A figure drawn by ``fill``, as svg, pdf or png. Raises PrerequisiteError if matplotlib is not
+    installed."""
     mpl = require_plots()
     from matplotlib.figure import Figure  # noqa: PLC0415 (slow to import; only plots need it)
 
@@ -74,7 +72,7 @@ def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
             mpl.rcParams["font.family"] = [*_STYLE["font.sans-serif"], *wide]
         figure = Figure(layout="constrained")
         fill(figure)
-        # A title for who listens: what stands at the axes.
+        # A title for screen readers: the names of the axes.
         said = ((one.get_title(), one.get_xlabel(), one.get_ylabel()) for one in figure.axes)
         title = "; ".join(" · ".join(filter(None, words)) for words in said).replace("\n", " ")
         target = io.BytesIO()

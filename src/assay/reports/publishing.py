@@ -1,4 +1,4 @@
-"""Leaderboards for papers and notebooks: tables in Markdown and LaTeX, intervals as a picture."""
+"""Leaderboards for papers and notebooks: Markdown and LaTeX tables, and plots of intervals."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _LATEX = {
 _JOINED = re.compile(r"-(?=-)|'(?=')|`(?=`)|,(?=,)|[?!](?=`)")
 _SPECIAL = re.compile("|".join([_JOINED.pattern, *map(re.escape, _LATEX)]))
 _PDFLATEX = "\u017f"
-"""The last letter (of Latin Extended-A) that pdflatex knows."""
+"""The last letter that pdflatex knows (the end of Latin Extended-A)."""
 _LONGEST = 60
 _PAGE = 45
-"""Rows that a page has room for."""
+"""Rows that fit on a page."""
 _ABREAST = 3
-"""Measures, each with its interval, that a page is wide enough for."""
+"""Measures with intervals that fit in a page's width."""
 
 
 @dataclass(frozen=True)
 class PublishedBoard:
-    """A leaderboard as it is published: the runs, best first, each with its rank and its score by
-    every measure; ``letters`` of the first measure (runs that share one do not differ), where they
-    could be had; ``notes`` say what the numbers mean."""
+    """A leaderboard to publish: the runs, best first, with rank and scores. ``letters`` belong to
+    the first measure (runs that share one do not differ significantly), if available; ``notes``
+    explain the numbers."""
 
     title: str
     measures: Sequence[str]
@@ -48,7 +48,7 @@ class PublishedBoard:
     notes: Sequence[str]
 
     def cells(self, safe_text: Callable[[str], str]) -> Iterator[list[str]]:
-        """Rank, run, letters where there are any, and each score with its interval."""
+        """Rank, run, any letters, and each score with its interval."""
         for rank, run, scores in self.rows:
             row = [safe_text(rank), safe_text(shortened(run, _LONGEST))]
             if self.letters:
@@ -68,7 +68,7 @@ def _score(score: Score | None) -> str:
 
 
 def markdown(board: PublishedBoard) -> str:
-    """A table of GitHub's Markdown. Texts of files are escaped."""
+    """A table in GitHub's Markdown. Texts from files are escaped."""
     columns = board.columns()
     fixed = len(columns) - len(board.measures)
     lines = [
@@ -84,10 +84,9 @@ def markdown(board: PublishedBoard) -> str:
 
 
 def latex(board: PublishedBoard) -> str:
-    """Tables with ``booktabs`` rules, ``longtable`` where they are longer than a page, with at most
-    three measures each, so that they fit one; texts of files are escaped. The first line says what
-    the preamble needs, and where it holds letters that pdflatex lacks that another engine has to
-    set it."""
+    """Tables with ``booktabs`` rules (``longtable`` if longer than a page) and at most three
+    measures each, to fit the page's width. Texts from files are escaped. The first line names the
+    packages for the preamble, and another engine if pdflatex lacks some letters."""
     tables = [line for part in _abreast(board) for line in _table(part)]
     packages = "booktabs,longtable" if len(board.rows) > _PAGE else "booktabs"
     needs = f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{{packages}}}"
@@ -97,7 +96,7 @@ def latex(board: PublishedBoard) -> str:
 
 
 def _abreast(board: PublishedBoard) -> Iterator[PublishedBoard]:
-    """The board as boards of few measures; letters and notes stand with the first."""
+    """Split the board into boards of few measures; the first gets letters and notes."""
     for start in range(0, max(len(board.measures), 1), _ABREAST):
         some = slice(start, start + _ABREAST)
         part = replace(
@@ -150,5 +149,5 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text on one line in which nothing is a command of LaTeX."""
+    """A text on one line with LaTeX commands escaped."""
     return _SPECIAL.sub(lambda found: _LATEX.get(found[0], found[0] + "{}"), one_line(text))
