@@ -271,7 +271,7 @@ def test_topics_answered_leaves_topics_out_for_all_runs(trec, assay):
         assert measure["topics"] == topics
         assert measure["topics_left_out"] == left_out
     shown = assay("compare", *trec, "-m", "AP", "--topics", "answered").stdout
-    assert "1 topic left out for all runs, because some run has no score for it." in shown
+    assert "1 topic left out for all runs, because some run has no score there." in shown
     assert "that a run does not answer count 0" in assay("compare", *trec, "-m", "AP").stdout
 
 
