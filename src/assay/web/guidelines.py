@@ -1,5 +1,5 @@
-"""What people are told of a task: where a folder has no guideline, what the machine is told, but
-for how to reply. Who goes by the same words can be set beside each other."""
+"""Guidelines for people: the folder's own or else the machine's prompt without its instructions on
+replying, since labels can be compared if both follow the same words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What there is to label for a person, queue by queue, and what the person labelled last."""
+"""What a person can label, by queue, and what they labelled last."""
 
 from __future__ import annotations
 

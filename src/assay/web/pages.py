@@ -1,4 +1,4 @@
-"""Pages and calls of the workbench: from a request to a page, or to JSON."""
+"""Pages and JSON calls of the workbench."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The file ``workbench.sqlite``, and who may come to the workbench: people and their roles, links
-and cookies, which are stored as hashes. A copy of the file lets nobody in: who sends a folder to
-somebody must not be able to visit its workbench there.
+"""The file ``workbench.sqlite``, and access to the workbench: people, roles, links and cookies.
+
+Links and cookies are stored as hashes. A copy of the file lets nobody in, so that whoever sends a
+folder to others cannot visit their workbench.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from assay.model.wording import printable
 FILE = "workbench.sqlite"
 
 SESSION = 90 * 86400
-"""Seconds that a cookie lets in."""
+"""Seconds for which a cookie is valid."""
 
 _MOST_BEGUN = 20
 """Sessions of one link that did nothing yet: then they end, and the next is the only one."""
@@ -49,8 +50,8 @@ class Database:
             self.db.executescript(_TABLES)
 
     def _refuse_programs(self) -> None:
-        """Raise LedgerError where the file does things by itself: one that lets somebody in could
-        be sent with a folder."""
+        """Raise LedgerError if the file has triggers or views: a file sent with a folder could let
+        somebody in."""
         programs = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
         for what, name in self.db.execute(programs):
             raise LedgerError(
@@ -66,8 +67,8 @@ class Database:
         self.db.close()
 
     def execute(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        """The rows of a statement. Raises LedgerError with what SQLite says and what to do, as all
-        here."""
+        """The rows of a statement. Like all methods here, raises LedgerError with SQLite's message
+        and what to do."""
         with explained(self.path):
             return self.db.execute(query, values).fetchall()
 
@@ -80,12 +81,12 @@ class Database:
         return self.execute(query, values)
 
     def writing(self) -> AbstractContextManager[None]:
-        """One transaction: all of it, or nothing."""
+        """A transaction."""
         return transaction(self.db, self.path)
 
     @contextmanager
     def gathered(self, name: str, columns: Sequence[str]) -> Iterator[None]:
-        """A table of this connection alone, so that nobody waits for what takes long."""
+        """A temporary table of this connection, so that slow work keeps nobody waiting."""
         self.execute(f"DROP TABLE IF EXISTS temp.{name}")
         self.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
         try:
@@ -109,7 +110,7 @@ class Database:
 
 
 class Role(StrEnum):
-    """What a person may do: give labels; settle disagreements, too; see and do everything."""
+    """What a person may do: label; also adjudicate disagreements; see and do everything."""
 
     LABELLER = "labeller"
     ADJUDICATOR = "adjudicator"
@@ -133,7 +134,7 @@ class Person(NamedTuple):
 
 
 def hashed(token: str) -> bytes:
-    """What is stored of a link's token or a cookie."""
+    """The hash stored for a link's token or a cookie."""
     return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
 
 
@@ -165,7 +166,7 @@ class People(Database):
             self.execute("INSERT INTO facts VALUES ('place', ?)", (here,))
 
     def person(self, name: str, role: Role | None = None) -> Person:
-        """The person of this name, who is made where there is none, with another role if given."""
+        """The person of this name, created if there is none; ``role``, if given, is set."""
         self.execute(
             "INSERT INTO people (name, role, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             (name, role or Role.LABELLER, time.time()),
@@ -175,7 +176,7 @@ class People(Database):
         return self._person(self.one("SELECT id, name, role FROM people WHERE name = ?", name))
 
     def people(self) -> list[Person]:
-        """Everybody, in the order of coming."""
+        """Everybody, in order of arrival."""
         rows = self.all("SELECT id, name, role FROM people ORDER BY id")
         return [self._person(row) for row in rows]
 
@@ -185,8 +186,7 @@ class People(Database):
         return {person: (units, last) for person, units, last in rows}
 
     def practised(self) -> dict[int, tuple[int, int]]:
-        """Of how many units each person said in practice what the gold label has, and of how
-        many anything."""
+        """For each person, the number of practice units that agree with gold, and of all."""
         rows = self.all(
             "SELECT person, SUM(text = 'right'), COUNT(*) FROM asides WHERE kind = 'trained' "
             "GROUP BY person"
@@ -194,7 +194,7 @@ class People(Database):
         return {person: (right, units) for person, right, units in rows}
 
     def coming(self) -> list[Person]:
-        """Those who have a link or a cookie that lets them in."""
+        """The people with a valid link or cookie."""
         now = time.time()
         rows = self.all(
             "SELECT id, name, role FROM people WHERE id IN (SELECT person FROM links "
@@ -222,7 +222,7 @@ class People(Database):
         return token
 
     def invited(self, token: str) -> Person | None:
-        """Whom a link's token lets in; None for one that lets nobody in."""
+        """The person of a link's token, or None if it is not valid."""
         row = self.one(
             "SELECT people.id, name, role FROM links JOIN people ON people.id = person "
             "WHERE hash = ? AND until > ?", hashed(token), time.time(),
@@ -230,9 +230,9 @@ class People(Database):
         return None if row is None else self._person(row)
 
     def enter(self, token: str) -> str | None:
-        """The cookie of a new session for a link's token; None for a token that lets nobody in. The
-        token is used up by the first session that does something (:meth:`session`): programs of
-        mail and chat open links, too, to show what is behind them."""
+        """The cookie of a new session for a link's token, or None if it is not valid. The token is
+        used up only by the first session that does something (:meth:`session`), as mail and chat
+        programs also open links, for previews."""
         now = time.time()
         with self.writing():
             person = self.invited(token)
@@ -252,8 +252,8 @@ class People(Database):
         return cookie
 
     def session(self, cookie: str, *, looks: bool = False) -> tuple[Person, str] | None:
-        """Who comes with a cookie, and the session's CSRF token. Unless the session only ``looks``,
-        it is from now on the only one of its link."""
+        """The person of a cookie, and the session's CSRF token. Unless the session only ``looks``,
+        it becomes the only one of its link."""
         row = self.one(
             "SELECT people.id, name, role, csrf, link, until FROM sessions "
             "JOIN people ON people.id = sessions.person "
@@ -275,13 +275,13 @@ class People(Database):
         return self._person(row[:3]), row[3]
 
     def _forget(self, which: str, value: object) -> None:
-        """End the sessions of some links that did nothing yet."""
+        """End the sessions of some links that have not done anything yet."""
         of_these = f"SELECT session FROM entering WHERE {which}"  # noqa: S608 (constants)
         self.execute(f"DELETE FROM sessions WHERE hash IN ({of_these})", (value,))  # noqa: S608
         self.execute(f"DELETE FROM entering WHERE {which}", (value,))  # noqa: S608
 
     def leave(self, person: Person) -> None:
-        """Let a person in no more, until there is another link."""
+        """End a person's access, until there is another link."""
         self._forget("link IN (SELECT hash FROM links WHERE person = ?)", person.id)
         for table in ("sessions", "links"):
             self.execute(f"DELETE FROM {table} WHERE person = ?", (person.id,))  # noqa: S608

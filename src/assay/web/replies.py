@@ -1,4 +1,4 @@
-"""What handlers share: pages from templates, replies as JSON, and what a request brings."""
+"""Helpers for request handlers: pages from templates, JSON replies, and parsing of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as the labels stand: made when somebody asks for it, kept until a label comes."""
+"""The live report of the present labels: made on request, and kept until there is a new label."""
 
 from __future__ import annotations
 

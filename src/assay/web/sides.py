@@ -1,6 +1,6 @@
-"""Two things that are set beside each other, in the order that a person sees them in: it is drawn
-for each person and unit, so that nobody's liking for a place favours a run. Labels name them as the
-unit does, and say beside that whether they were ``turned`` round."""
+"""The order in which a person sees the two sides of a unit. It is random for each person and unit,
+so that a preference for one position favours no run. Labels name the sides as the unit does, and
+record whether they were ``turned``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the workbench knows beside the labels: people, the units in their order, and who has which.
+"""The workbench's state apart from labels: people, the units in order, and who has which.
 
-It stands in ``workbench.sqlite`` beside the ledger. Labels are in the ledger alone; what is said
-of them here (``given``) is found again from there. Deleting the file loses invitations, skips,
-flags and notes, and no label.
+It is stored in ``workbench.sqlite`` beside the ledger. Only the ledger holds labels; the table
+``given`` is rebuilt from it. Deleting the file loses invitations, skips, flags and notes, but no
+label.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from assay.web.people import People, Person, Role
 
 _SOME = 500
-"""Units that are looked up at once."""
+"""Units looked up at once."""
 _WRITTEN = 1000
-"""Units that are written at once: some 20 ms."""
+"""Units written at once, in some 20 ms."""
 Each = Callable[[Iterable[Any]], Iterable[Any]]
 """Gives what there are many of one by one, and may let others go first."""
 
@@ -51,7 +51,7 @@ class UnitRow:
 
 
 class WorkbenchState(People):
-    """An open ``workbench.sqlite``; one thread. Raises LedgerError where it cannot be used."""
+    """An open ``workbench.sqlite``, for one thread. Raises LedgerError if it cannot be used."""
 
     # -- units -----------------------------------------------------------------------------------
 

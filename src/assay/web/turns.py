@@ -1,5 +1,5 @@
-"""Whose turn it is: work that nobody waits for stops while somebody is served, and what takes long
-is worked out behind the pages, which show what there is, with its age.
+"""Scheduling: background work pauses while somebody is served, and slow results are computed behind
+the pages, which show the latest one with its age.
 
 Threads of one process share the interpreter. A thread that computes gives it up every 5 ms unless
 told otherwise, and a reply asks for it some twenty times (each statement to SQLite once): beside
@@ -19,16 +19,16 @@ from assay.web.desk import AT_ONCE
 
 T = TypeVar("T")
 SHARED = 0.0005
-"""Seconds that a thread has the interpreter while another asks for it."""
+"""Seconds that a thread keeps the interpreter while another waits for it."""
 _SOON = 0.03
-"""Seconds for a reply to go out, and for the next call of the same page to come in."""
+"""Seconds for a reply to be sent, and for the same page's next call to arrive."""
 _PAUSE = 0.002
 _MOST = 60.0
-"""Seconds that one piece of work lets others go first, all in all."""
+"""Seconds in total for which a piece of work lets others go first."""
 
 
 class Turns:
-    """Who is served, by the thread that serves; other threads ask."""
+    """Tells background threads whether anybody is being served."""
 
     def __init__(self) -> None:
         self._served = 0
@@ -36,7 +36,7 @@ class Turns:
 
     @contextmanager
     def served(self) -> Iterator[None]:
-        """Somebody is being served."""
+        """A context in which somebody is being served."""
         self._served += 1
         try:
             yield
@@ -45,7 +45,7 @@ class Turns:
             self._until = time.monotonic() + _SOON
 
     def last(self, rows: Iterable[T]) -> Iterator[T]:
-        """``rows``, each once nobody is being served."""
+        """Yield each of ``rows`` once nobody is being served."""
         left = _MOST
         for row in rows:
             while left > 0 and (self._served or time.monotonic() < self._until):
@@ -55,12 +55,12 @@ class Turns:
 
 
 OLDEST = 300.0
-"""Seconds after which what was worked out may be too old."""
+"""Seconds after which a result may be too old."""
 
 
 class Behind(Generic[T]):
-    """What ``make`` gives, worked out when somebody asks for it, for a tenth of the time at most
-    and once at a time."""
+    """The result of ``make``, computed on request, once at a time, and for at most a tenth of the
+    time."""
 
     def __init__(self, make: Callable[[], Awaitable[T]]) -> None:
         self._make = make

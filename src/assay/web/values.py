@@ -1,4 +1,4 @@
-"""What labels say and what pages send, as plain values; either may hold anything."""
+"""Plain values from labels and from pages' requests, neither of which can be trusted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Pages around the labels: leaderboards, runs, topics, units, search, how it goes, people.
+"""Pages around the labels: leaderboards, runs, topics, units, search, progress, people.
 
-Who labels sees none of them: they show what others said, and which run a text is from.
+People who only label see none of them, as they show others' labels and which run a text is from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Vectors on the disk: written as they come, searched exactly, or by cells above a size.
+"""Vectors on disk: written as they are made, and searched exactly or, if there are many, by cells.
 
-``vectors.f16`` or ``vectors.int8`` holds one row a passage, in the passages' order. A build that is
-stopped goes on at the row where it was.
+``vectors.f16`` or ``vectors.int8`` holds one row per passage, in order. A stopped build resumes at
+its last row.
 """
 
 from __future__ import annotations
@@ -70,10 +70,9 @@ def build_dense(
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
 
-    What is there by the same embedder, all vectors or those of a build that was stopped, is kept,
-    and none of it is made again; nor is what ``known`` has. ``form`` (None: that of what is there,
-    else half precision) is how it is kept. Raises SettingsError where it is by another embedder, or
-    in another form.
+    Existing vectors by the same embedder, also from a stopped build, and those in ``known`` are
+    reused. ``form`` is the precision (None: that of existing vectors, else half precision). Raises
+    SettingsError if existing vectors are by another embedder or in another form.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if (about := _known(folder / ABOUT, embedder.name, form)) is not None:
@@ -136,7 +135,7 @@ def _embedded(
     marks: list[bytes],
     known: KnownVectors | None,
 ) -> Vectors:
-    """A row for each text, those that are known as they are, the others made."""
+    """A row for each text, copied if known and made otherwise."""
     old = [None if known is None else known.rows.get(mark) for mark in marks]
     fresh = [place for place, row in enumerate(old) if row is None]
     if known is None or len(fresh) == len(texts):
@@ -233,7 +232,7 @@ class DenseIndex:
 
     def search(self, queries: Vectors, k: int, *, exact: bool) -> list[list[Hit]]:
         """For each query the ``k`` passages of highest cosine, best first; ties by number. Cells
-        are used for up to FEW queries, where ``exact`` does not forbid it."""
+        are used for up to FEW queries, unless ``exact``."""
         if not self._rows or not len(queries):
             return [[] for _ in queries]
         if queries.shape[1] != self._size:

@@ -1,4 +1,4 @@
-"""From topics to ranked passages: search, decomposition, fusion, reranking."""
+"""Retrieving ranked passages for topics: search, decomposition, fusion, reranking."""
 
 from __future__ import annotations
 
@@ -80,10 +80,9 @@ def retrieve(
 ) -> Retrieved:
     """Ranked passages of each topic.
 
-    With a ``decomposer`` each topic is searched for by its own words and by the model's queries,
-    and the lists are fused; a topic whose decomposition failed is searched for by its own words,
-    and counted. Raises SettingsError where the method needs vectors or an embedder that are not
-    there.
+    With a ``decomposer``, each topic is searched with its own words and the model's queries, and
+    the lists are fused. If decomposition failed, only the topic's own words are used, and the
+    failure is counted. Raises SettingsError if vectors or an embedder are needed but missing.
     """
     queries: dict[str, tuple[str, ...]] = {topic: (text,) for topic, text in topics.items()}
     failed = missing = 0
