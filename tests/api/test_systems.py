@@ -23,7 +23,7 @@ QUESTIONS = ROOT / "examples" / "films" / "questions.tsv"
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("systems")
     corpus = package.corpus.build(WIKI, place / "corpus", words=80, processes=1)
-    package.index.build(corpus, place / "index")
+    package.index.build(corpus, place / "index", progress=True)
     return place
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from assay.api.arguments import number_of, one_of, path_of, whole_of
+from assay.api.telling import progress_callback
 from assay.model.errors import SettingsError
 from assay.model.options import Option
-from assay.model.progress import ProgressCallback, no_progress
+from assay.model.progress import ProgressCallback
 from assay.model.wording import printable
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
 from assay.systems.corpus.documents import Document, Source, SourceSettings, TextKind
@@ -100,7 +101,7 @@ def build(
         bool,
         Option("Only process what is new or changed in SOURCE, and drop what is gone."),
     ] = False,
-    progress: ProgressCallback = no_progress,
+    progress: ProgressCallback | bool = False,
 ) -> Corpus:
     """Build a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
 
@@ -109,10 +110,10 @@ def build(
     ``overlap`` repeats the previous passage; with ``by`` sentences or headings it may be shorter.
     ``layout`` is jsonl, jsonl.gz, parquet or documents. Calling again resumes a build that was
     interrupted. ``update`` processes only what is new, changed or gone in the source. ``processes``
-    is the number of worker processes (None: one per core). ``progress`` is called with the number
-    of passages made and the share of the source done. ``built.faults`` of the corpus lists what
-    could not be read. Raises SettingsError for invalid settings, and if ``folder`` holds another
-    corpus (``restart`` replaces it) or another build.
+    is the number of worker processes (None: one per core). ``progress``: True writes a line now and
+    then; a function is called with what is counted, how many, and the share done. ``built.faults``
+    of the corpus lists what could not be read. Raises SettingsError for invalid settings, and if
+    ``folder`` holds another corpus (``restart`` replaces it) or another build.
     """
     if ids not in ("id", "title"):
         raise SettingsError("--ids is 'id' or 'title'.")
@@ -135,7 +136,7 @@ def build(
         processes=processes,
         restart=restart,
         update=update,
-        told=progress,
+        told=progress_callback(progress),
     )
     return Corpus(folder, built)
 

@@ -9,9 +9,10 @@ from typing import Annotated
 from assay.api.arguments import one_of
 from assay.api.corpus import Corpus
 from assay.api.retrieving import SearchIndex
+from assay.api.telling import progress_callback
 from assay.model.errors import SettingsError
 from assay.model.options import Option
-from assay.model.progress import ProgressCallback, no_progress
+from assay.model.progress import ProgressCallback
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
@@ -60,7 +61,7 @@ def build(
     update: Annotated[
         bool, Option("Update the index to a changed CORPUS; only new passages are embedded.")
     ] = False,
-    progress: ProgressCallback = no_progress,
+    progress: ProgressCallback | bool = False,
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
@@ -68,8 +69,9 @@ def build(
     stored as f16 or int8 (``vectors``). ``language`` (ISO 639-1) selects stemmer and stop words;
     ``pairs`` splits text written without spaces into pairs of characters; ``title`` indexes each
     passage's title with its text; ``memory`` is in megabytes. Calling again resumes an interrupted
-    build; ``update`` adapts the index to a changed corpus. ``progress`` is called with the current
-    step, the number of passages and the share done (None if unknown). Raises SettingsError if
+    build; ``update`` adapts the index to a changed corpus. ``progress``: True writes a line now
+    and then; a function is called with the step, the number of passages and the share done (None
+    if unknown). Raises SettingsError if
     ``folder`` holds an index of something else, unless ``restart`` replaces it.
     """
     form = None if vectors is None else one_of(Precision, vectors, "vectors")
@@ -79,7 +81,8 @@ def build(
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
     if restart and update:
         raise SettingsError("--restart and --update exclude each other.")
-    build_index(path, Path(folder), settings, restart=restart, update=update, told=progress)
+    told = progress_callback(progress)
+    build_index(path, Path(folder), settings, restart=restart, update=update, told=told)
     return SearchIndex(folder)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from assay.judging.progress import Progress, SilentProgress, Tally, cache_savings
 from assay.labellers.base import Outcome
 from assay.model.labels import Status
+from assay.model.progress import ProgressCallback, no_progress
 from assay.model.wording import duration_text
 
 _EVERY = 5.0  # seconds between two lines
@@ -91,6 +92,14 @@ class ProgressLines:
         print(text, file=sys.stderr, flush=True)
 
     def end(self) -> None: ...
+
+
+def progress_callback(given: ProgressCallback | bool) -> ProgressCallback:
+    """The callback for an argument ``progress`` of work without labellers: lines if True, none if
+    False, or the caller's own."""
+    if isinstance(given, bool):
+        return ProgressLines().at if given else no_progress
+    return given
 
 
 def progress_of(given: Progress | bool) -> Progress:
