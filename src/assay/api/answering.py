@@ -43,9 +43,9 @@ from assay.model.rag import AnswerRun, PassageRun
 from assay.model.trec_rag import RagRun
 from assay.protocols.output import require_plain, write_bytes
 from assay.systems.answering import (
+    AnswerProblems,
     AnswerSettings,
     Confidence,
-    Made,
     PassageSource,
     answer_r2c2,
     answer_requests,
@@ -75,7 +75,7 @@ class Answered:
 
     data: bytes
     run: AnswerRun | RagRun | None
-    made: Made
+    made: AnswerProblems
     minded: Sequence[Fault]
     tally: Tally
     head: Head
@@ -228,7 +228,7 @@ class Answering:
             run, minded = checked_run(data, self.run, topics=self.topics, runs=self.runs, year=year)
         return Answered(data, run, made, minded, spending.tally, head)
 
-    def _asked(self, askers: Sequence[Asker]) -> tuple[bytes, Made]:
+    def _asked(self, askers: Sequence[Asker]) -> tuple[bytes, AnswerProblems]:
         if self.rules is None:
             return answer_r2c2(self.topics, self.sources, self.settings, *askers)
         answers, made = answer_trec_rag(

@@ -42,11 +42,11 @@ _LABELS = (  # of constants
     "WHERE labels.id <= ? AND labels.id > ? ORDER BY labels.id"
 )
 TASK, _DIGEST, _UNIT, _SAME_TASK = 3, 20, 21, 22
-SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
+UID_COLUMNS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
 """The columns that :func:`uids_of` takes."""
-LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
+DIGEST_COLUMNS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
 """The columns that :func:`assay.ledger.chain.links` takes."""
-TEXTS = itemgetter(5, 3, 6)
+TEXT_COLUMNS = itemgetter(5, 3, 6)
 """The columns that :func:`are_texts_of` takes."""
 _UNITS = (
     "SELECT units.id, hash, name, content FROM units LEFT JOIN tasks ON tasks.id = units.task "
@@ -145,9 +145,9 @@ def _labels(
         columns = [*zip(*some, strict=True)]
         # Continue from the stored digests, so that a change is reported for one label only.
         stored = [digest, *[one if type(one) is bytes else b"" for one in columns[_DIGEST]]]
-        texts = of_each(are_texts_of, *TEXTS(columns))
-        uids = of_each(partial(uids_of, who, said), *SAYS(columns))
-        digests = of_each(_digests, stored[:-1], *LINKS(columns))
+        texts = of_each(are_texts_of, *TEXT_COLUMNS(columns))
+        uids = of_each(partial(uids_of, who, said), *UID_COLUMNS(columns))
+        digests = of_each(_digests, stored[:-1], *DIGEST_COLUMNS(columns))
         wrong: list[LedgerFault] = []
         # Nearly always nothing was changed, and no row needs to be looked at alone.
         as_written = (*uids,) == columns[1] and (*digests,) == columns[_DIGEST] and all(digests)

@@ -93,7 +93,7 @@ class Columns:
         self._known = known
         # Memory views return plain integers fastest.
         views: list[Any] = [columns[name].data for name in _COLUMNS]
-        self._high, self._low, self._row, self._task, self._who = views[:5]
+        self._high, self._low, self._row, self._task, self._labeller = views[:5]
         self._verdict, self._detail = views[5:]
 
     @classmethod
@@ -150,7 +150,7 @@ class Columns:
         who = [number for number, one in self._known.labellers.items() if one.name == name]
         for some in self._blocks():
             given = np.isin(np.asarray(self._task)[some], tasks)
-            given &= np.isin(np.asarray(self._who)[some], who)
+            given &= np.isin(np.asarray(self._labeller)[some], who)
             own = np.flatnonzero(given) + some.start
             high = np.asarray(self._high)[own]
             repeated = np.zeros(len(own), np.bool_)
@@ -221,7 +221,9 @@ class Columns:
         by_label: Callable[[Label], bool],
     ) -> None:
         high, low = np.asarray(self._high)[some], np.asarray(self._low)[some]
-        pairs = np.asarray(self._task)[some].astype(np.int64) << 32 | np.asarray(self._who)[some]
+        pairs = (
+            np.asarray(self._task)[some].astype(np.int64) << 32 | np.asarray(self._labeller)[some]
+        )
         _, firsts, which = np.unique(pairs, return_index=True, return_inverse=True)
         models = [self.at(some.start + place) for place in firsts.tolist()]
         weights = np.array([weight(one) for one in models], np.int8)[which]
@@ -252,7 +254,7 @@ class Columns:
 
     def by_who(self, places: Places, value: Callable[[LabellerId], bool]) -> npt.NDArray[np.bool_]:
         """``value`` of each label's labeller."""
-        who = np.asarray(self._who)[places]
+        who = np.asarray(self._labeller)[places]
         some, which = np.unique(who, return_inverse=True)
         return np.array([value(self._known.labellers[one]) for one in some.tolist()], np.bool_)[
             which
@@ -268,13 +270,13 @@ class Columns:
         away_at_once = (away[at : at + _AT_ONCE] for at in range(0, len(away), _AT_ONCE))
         for which in (held, *away_at_once):
             some, each = np.unique(codes[which], return_inverse=True)
-            said = map(self._known.verdicts.said, some.tolist())
+            said = map(self._known.verdicts.parsed, some.tolist())
             yield which, [None if one is None else value(one) for one in said], each
 
     def by_kind(self, places: Places) -> Iterator[tuple[Label, Places]]:
         """Groups of labels of equal task, labeller and detail: one of the labels, and the indices
         into ``places`` of all."""
-        columns = [np.asarray(one)[places] for one in (self._task, self._who, self._detail)]
+        columns = [np.asarray(one)[places] for one in (self._task, self._labeller, self._detail)]
         columns[-1] = np.where(columns[-1] < 0, _AWAY - columns[-1], columns[-1])
         order = np.lexsort(columns)
         changes = np.zeros(len(order), np.bool_)
@@ -291,11 +293,11 @@ class Columns:
         known, row = self._known, self._row[at]
         task = known.tasks[self._task[at]]
         return Label(
-            "", "", task, known.versions[task], unit, known.labellers[self._who[at]],
+            "", "", task, known.versions[task], unit, known.labellers[self._labeller[at]],
             Status.FAILED if self._verdict[at] == _NOTHING_SAID else Status.OK,
-            known.verdicts.said(self._verdict[at]),
+            known.verdicts.parsed(self._verdict[at]),
             sample=known.samples.get(row, 0), overrules=known.overrules.get(row),
-            detail=known.details.said(self._detail[at]) or _NOTHING, rowid=row,
+            detail=known.details.parsed(self._detail[at]) or _NOTHING, rowid=row,
         )  # fmt: skip
 
 
@@ -364,7 +366,7 @@ class _Codes(dict[str | None, int]):
         away, last = len(self._more), len(self._texts) - 1
         return np.min_scalar_type(-max(away, last + 1) if away else last)
 
-    def said(self, code: int) -> Any:
+    def parsed(self, code: int) -> Any:
         """The parsed text of a code; None for the code of no text."""
         if code in self._read:
             return self._read[code]

@@ -163,7 +163,7 @@ def label_from(
             unread = (
                 None
                 if original and row["verdict"] == original.verdict
-                else next(_unread(row["verdict"], verdict), None)
+                else next(_unknown_fields(row["verdict"], verdict), None)
             )
             if unread is not None:
                 return Problem(
@@ -198,7 +198,7 @@ def label_from(
         task,
         content,
         verdict or {},
-        reason=_said(verdict) or reason,
+        reason=_own_reason(verdict) or reason,
         overrules=_overrules(row),
         detail=detail if isinstance(detail, dict) else None,
     )
@@ -283,26 +283,26 @@ def _edited(
             f"Edit a label for version {task.version}.",
         )
     reasons = {original.reason, *_reasons(original.verdict)}
-    own = _without(verdict, reasons)
-    said = _said(own) or (None if reason in reasons else reason)
+    own = _without_reasons(verdict, reasons)
+    said = _own_reason(own) or (None if reason in reasons else reason)
     return said_by(labeller, task, content, own, reason=said, overrules=original.uid)
 
 
-def _unread(given: Any, read: Any) -> Iterator[str]:
+def _unknown_fields(given: Any, read: Any) -> Iterator[str]:
     """Fields of the verdict ``given`` that the task does not have: typing errors in their names,
     which would otherwise go unnoticed."""
     if isinstance(given, Mapping) and isinstance(read, Mapping):
         for name, inner in given.items():
             if name in read:
-                yield from _unread(inner, read[name])
+                yield from _unknown_fields(inner, read[name])
             else:
                 yield str(name)
     elif isinstance(given, list) and isinstance(read, list):
         for one, other in zip(given, read, strict=False):
-            yield from _unread(one, other)
+            yield from _unknown_fields(one, other)
 
 
-def _said(verdict: Mapping[str, Any] | None) -> str | None:
+def _own_reason(verdict: Mapping[str, Any] | None) -> str | None:
     """The verdict's own reason."""
     reason = (verdict or {}).get("reason")
     return reason if isinstance(reason, str) and reason else None
@@ -321,15 +321,15 @@ def _reasons(value: Any) -> Iterator[str]:
             yield from _reasons(inner)
 
 
-def _without(value: Any, reasons: Collection[str | None]) -> Any:
+def _without_reasons(value: Any, reasons: Collection[str | None]) -> Any:
     """A verdict without these reasons."""
     if isinstance(value, Mapping):
         return {
-            name: "" if name == "reason" and inner in reasons else _without(inner, reasons)
+            name: "" if name == "reason" and inner in reasons else _without_reasons(inner, reasons)
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_without(inner, reasons) for inner in value]
+        return [_without_reasons(inner, reasons) for inner in value]
     return value
 
 

@@ -251,7 +251,7 @@ class Ledger(Reading):
         Nothing is checked twice."""
         if self._checked == CheckedUpTo():
             deque(self._all_checked(), 0)
-        deque(self._looked(nullcontext(self._db)), 0)  # what was written since
+        deque(self._unchecked(nullcontext(self._db)), 0)  # what was written since
         for path, head_ in self._named.items():
             why = self.faulty_head(head_)
             if why is not None:
@@ -261,9 +261,9 @@ class Ledger(Reading):
 
     def _all_checked(self) -> Iterator[Columns]:
         """All labels in blocks, each checked before it is yielded."""
-        return self._looked(self._db.apart(), by_index=self._by_index)
+        return self._unchecked(self._db.apart(), by_index=self._by_index)
 
-    def _looked(
+    def _unchecked(
         self, opened: AbstractContextManager[Store], *, by_index: bool = True
     ) -> Iterator[Columns]:
         """The labels that were not checked yet in blocks, each checked before it is yielded."""

@@ -46,14 +46,14 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     labels = with_progress(source.labels(), "labels merged", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
-        said = _said(target, {one.unit for one in some if one.labeller.is_human})
+        said = _labels_by_person(target, {one.unit for one in some if one.labeller.is_human})
         free = target.by_key((one.unit, one.key) for one in some if one.labeller.is_free)
-        wanted = [one for one in some if not _is_told(one, free.get(one.key))]
+        wanted = [one for one in some if not _is_repeated_free(one, free.get(one.key))]
         asked = ((one.unit, one.key) for one in wanted if not one.labeller.is_human)
         answered = target.statuses(asked)
         new = set(target.add(_as_it_is(one, contents[one.unit]) for one in wanted))
         added, known = added + len(new), known + len(some) - len(new)
-        later += sum(one.uid in new and _overtaken(one, said) for one in some)
+        later += sum(one.uid in new and _has_later_verdict(one, said) for one in some)
         theirs = {one.uid for one in source.of_units({one.unit for one in some})} if said else set()
         for one in some:
             before = said.get((one.unit, one.labeller.name), ())
@@ -132,7 +132,7 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: 
     return target.checked().labels
 
 
-def _is_told(label: Label, before: Label | None) -> bool:
+def _is_repeated_free(label: Label, before: Label | None) -> bool:
     """Whether a free labeller, which every shard asks, gave the same verdict ``before``."""
     return before is not None and label.labeller.is_free and label.verdict == before.verdict
 
@@ -143,7 +143,7 @@ def _as_it_is(label: Label, content: Mapping[str, Any]) -> NewLabel:
     return NewLabel(**fields, content=content)
 
 
-def _said(ledger: Ledger, units: Set[str]) -> Mapping[tuple[str, str], Sequence[Label]]:
+def _labels_by_person(ledger: Ledger, units: Set[str]) -> Mapping[tuple[str, str], Sequence[Label]]:
     """People's labels of units, by unit and person."""
     found: dict[tuple[str, str], list[Label]] = {}
     for one in ledger.of_units(units):
@@ -152,7 +152,7 @@ def _said(ledger: Ledger, units: Set[str]) -> Mapping[tuple[str, str], Sequence[
     return found
 
 
-def _overtaken(label: Label, said: Mapping[tuple[str, str], Sequence[Label]]) -> bool:
+def _has_later_verdict(label: Label, said: Mapping[tuple[str, str], Sequence[Label]]) -> bool:
     """Whether the same person gave another verdict on the same unit later."""
     return any(
         own.created > label.created and own.verdict != label.verdict

@@ -18,7 +18,15 @@ import orjson
 import polars as pl
 
 from assay.ledger.chain import Head, chained
-from assay.ledger.checking import LINKS, SAYS, TEXTS, Verdicts, are_texts_of, of_each, uids_of
+from assay.ledger.checking import (
+    DIGEST_COLUMNS,
+    TEXT_COLUMNS,
+    UID_COLUMNS,
+    Verdicts,
+    are_texts_of,
+    of_each,
+    uids_of,
+)
 from assay.ledger.hashes import SIZE, as_stored, packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Lines, labeller_json, lines_of
@@ -112,8 +120,8 @@ class ParquetLedger:
     ) -> bytes:
         """Check rows that follow the label with ``digest``; return the digest of the last one."""
         columns = [*zip(*rows, strict=True)]
-        uids = of_each(partial(uids_of, who, verdicts), *SAYS(columns))
-        texts = of_each(are_texts_of, *TEXTS(columns))
+        uids = of_each(partial(uids_of, who, verdicts), *UID_COLUMNS(columns))
+        texts = of_each(are_texts_of, *TEXT_COLUMNS(columns))
         for row, uid, same in zip(rows, uids, texts, strict=True):
             if uid != row[1] or not same:
                 self._refuse(
@@ -121,7 +129,7 @@ class ParquetLedger:
                     "verdict, subject, labeller or time was changed"
                 )
         try:
-            return chained(digest, *LINKS(columns))[-1]
+            return chained(digest, *DIGEST_COLUMNS(columns))[-1]
         except TypeError as error:
             self._refuse(f"one of labels {rows[0][0]:,} to {rows[-1][0]:,} is not a label: {error}")
 

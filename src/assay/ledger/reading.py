@@ -20,7 +20,7 @@ _COLUMNS = (
     "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
     "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 )
-_OF_ALL = "FROM labels JOIN units ON units.id = unit"
+_FROM_LABELS = "FROM labels JOIN units ON units.id = unit"
 _STATUSES = {status.value: status for status in Status}
 _CHUNK = 500  # values bound in one look-up, far below SQLite's limit
 _BLOCK = 2_000
@@ -136,7 +136,7 @@ class Reading:
         """All present labels of the named tasks (None: of all), oldest first."""
         names = None if tasks is None else list(tasks)
         chosen = of_tasks("labels.task", names)
-        some = f"{_OF_ALL} {chosen} AND labels.id <= ? AND labels.id > ?"
+        some = f"{_FROM_LABELS} {chosen} AND labels.id <= ? AND labels.id > ?"
         yield from self._select(some, [*(names or []), self.size(), LEAST], many=True)
 
     def by_people(self, after: int = 0) -> Iterator[Label]:
@@ -144,7 +144,8 @@ class Reading:
         people = self._people()
         if not people:
             return
-        some = f"{_OF_ALL} WHERE labeller IN ({marks(people)}) AND labels.id <= ? AND labels.id > ?"
+        by = marks(people)
+        some = f"{_FROM_LABELS} WHERE labeller IN ({by}) AND labels.id <= ? AND labels.id > ?"
         yield from self._select(some, [*people, self.size(), after], many=True)
 
     def _people(self) -> list[int]:
@@ -156,7 +157,7 @@ class Reading:
         people = self._people()
         firsts = "SELECT min(id) FROM labels WHERE status = 'ok' GROUP BY task, labeller"
         by_people = f"labeller IN ({marks(people)})"
-        some = f"{_OF_ALL} WHERE status = 'ok' AND ({by_people} OR labels.id IN ({firsts}))"
+        some = f"{_FROM_LABELS} WHERE status = 'ok' AND ({by_people} OR labels.id IN ({firsts}))"
         yield from self._select(some, people)
 
     def count(self) -> int:
@@ -200,7 +201,7 @@ class Reading:
     def of_numbers(self, numbers: Iterable[int]) -> Iterator[Label]:
         """The labels with these numbers."""
         for chunk in _chunks(numbers):
-            yield from self._select(f"{_OF_ALL} WHERE labels.id IN ({marks(chunk)})", chunk)
+            yield from self._select(f"{_FROM_LABELS} WHERE labels.id IN ({marks(chunk)})", chunk)
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
         """The keys of the labels with these numbers."""
@@ -229,7 +230,7 @@ class Reading:
     def of_units(self, units: Iterable[str]) -> Iterator[Label]:
         """All labels of the units with these hashes; those of one unit oldest first."""
         for chunk in _chunks(dict.fromkeys(units)):
-            some = f"{_OF_ALL} WHERE hash IN ({marks(chunk)})"
+            some = f"{_FROM_LABELS} WHERE hash IN ({marks(chunk)})"
             yield from self._select(some, [packed(unit) for unit in chunk])
 
     def _select(

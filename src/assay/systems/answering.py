@@ -78,7 +78,7 @@ class AnswerSettings:
 
 
 @dataclass
-class Made:
+class AnswerProblems:
     """Problems met while answering. ``unusable`` holds the unusable parts of replies, each as an
     object with ``question``, ``what``, ``given`` and ``why``. ``missing`` lists questions without a
     reply, ``failed`` those with an unusable reply, ``bare`` those without any passage."""
@@ -172,7 +172,7 @@ def nuggets_found(
     topics: Mapping[str, str],
     sources: Mapping[str, Sequence[PassageSource]],
     writer: Asker,
-    made: Made,
+    made: AnswerProblems,
 ) -> dict[str, TopicNuggets]:
     """The nuggets of every topic whose passages all have a reply, without duplicates. An unusable
     reply yields none, and is recorded in ``made``."""
@@ -230,7 +230,7 @@ def answer_r2c2(
     settings: AnswerSettings,
     writer: Asker,
     certainty: Asker | None = None,
-) -> tuple[bytes, Made]:
+) -> tuple[bytes, AnswerProblems]:
     """An AC run for ``topics`` from the passages ``sources``.
 
     Confidence is what the model states (verbalised), the share of samples that agree with the
@@ -238,7 +238,7 @@ def answer_r2c2(
     model is asked whether its answer is correct (logprob). Questions without a usable reply are
     left out. Raises SettingsError if ``certainty`` is needed and None.
     """
-    made = Made(bare=[topic for topic in topics if not sources[topic]])
+    made = AnswerProblems(bare=[topic for topic in topics if not sources[topic]])
     count = settings.replies
     units = answer_units(topics, sources)
     if settings.steps:
@@ -307,7 +307,7 @@ def _certain(
     units: Mapping[str, AnsweringUnit],
     drawn: Mapping[str, tuple[dict[str, Any], float]],
     certainty: Asker | None,
-    made: Made,
+    made: AnswerProblems,
 ) -> dict[str, tuple[dict[str, Any], float]]:
     if certainty is None:
         raise SettingsError("Confidence from log-probabilities needs a model that returns them.")
@@ -334,7 +334,7 @@ def _block(
     confidence: float,
     sources: Sequence[PassageSource],
     settings: AnswerSettings,
-    made: Made,
+    made: AnswerProblems,
 ) -> str:
     """One question's block of an AC run."""
     # Round halves up; round() would go to the even number.

@@ -8,7 +8,7 @@ from typing import Any
 from assay.labellers.base import Request
 from assay.model.trec_rag import RagAnswer, Sentence, words
 from assay.systems.answer_text import one_line
-from assay.systems.answering import AnswerSettings, Made, PassageSource
+from assay.systems.answering import AnswerProblems, AnswerSettings, PassageSource
 from assay.systems.asking import Asker, usable
 from assay.tasks.answering import REPORT, ReportUnit
 
@@ -43,15 +43,15 @@ def answer_trec_rag(
     team: str,
     most_citations: int | None = None,
     most_references: int | None = None,
-) -> tuple[list[RagAnswer], Made]:
+) -> tuple[list[RagAnswer], AnswerProblems]:
     """Answers to ``topics``, sentence by sentence, from ``sources``.
 
     Sentences beyond the word limit are dropped from the end, as are citations of passages that were
-    not shown; both are recorded in ``Made``. Sentences without citations stay, and evaluations
-    count them. References are the documents in passage order, the prompt is the model's
+    not shown; both are recorded in ``AnswerProblems``. Sentences without citations stay, and
+    evaluations count them. References are the documents in passage order, the prompt is the model's
     instruction.
     """
-    made = Made(bare=[topic for topic in topics if not sources[topic]])
+    made = AnswerProblems(bare=[topic for topic in topics if not sources[topic]])
     requests = report_requests(topics, sources, settings)
     answers = []
     labels = writer.ask("Answers", requests)
@@ -92,7 +92,7 @@ def _sentences(
     shown: Sequence[PassageSource],
     settings: AnswerSettings,
     most: tuple[int | None, int | None],
-    made: Made,
+    made: AnswerProblems,
 ) -> list[Sentence]:
     """The usable sentences. ``most`` is the limit of citations per sentence and of documents cited
     in total."""

@@ -87,7 +87,7 @@ class BM25Writer:
         self._title = title
         self._document = tantivy.Document
         self._analyzer = analysis.analyzer()
-        with _told_of_the_disk(folder):
+        with _disk_errors_reported(folder):
             self._index = _unwatched(tantivy.Index(builder.build(), path=str(folder)))
             self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
             self._writer = self._index.writer(heap_size=megabytes * 1_000_000, num_threads=0)
@@ -105,13 +105,13 @@ class BM25Writer:
         document.add_unsigned("n", len(self._lengths))
         for name in _STORED:
             document.add_bytes(name, getattr(passage, name).encode("utf-8", "replace"))
-        with _told_of_the_disk(self._folder):
+        with _disk_errors_reported(self._folder):
             self._writer.add_document(document)
         self._lengths.append(len(self._analyzer.tokenizer.analyze(prepared)))
 
     def finish(self) -> None:
         """Commit, wait until segments are merged, and write the lengths."""
-        with _told_of_the_disk(self._folder):
+        with _disk_errors_reported(self._folder):
             self._writer.commit()
             self._writer.wait_merging_threads()
         np.save(self._folder / LENGTHS, np.asarray(self._lengths, dtype=np.uint32))
@@ -125,7 +125,7 @@ def _unwatched(index: Any) -> Any:
 
 
 @contextmanager
-def _told_of_the_disk(folder: Path) -> Iterator[None]:
+def _disk_errors_reported(folder: Path) -> Iterator[None]:
     """Raise SettingsError if tantivy cannot write, which it reports as a ValueError."""
     try:
         yield
