@@ -18,7 +18,7 @@ from assay.api import correcting
 from assay.api.corrected import ranked
 from assay.api.opened import Opened
 from assay.ledger import Ledger
-from assay.ledger.exchange import person, said_by
+from assay.ledger.exchange import person, person_label
 from assay.model.errors import SettingsError
 from assay.model.labels import is_independent
 from assay.page.wording import narrow, number
@@ -521,7 +521,7 @@ def test_where_the_policy_goes_by_most_people_so_do_corrected_scores(assay, judg
         first = {one.unit: one for one in reversed([*ledger.of_units(tied)]) if is_independent(one)}
         contents = ledger.contents(tied)
         ledger.add(
-            said_by(
+            person_label(
                 person("human:EVE"), REGISTRY[one.task], contents[one.unit], one.verdict,
                 detail={"workbench": {"mode": "adjudication"}},
             )
@@ -770,7 +770,7 @@ def test_corrected_scores_of_ledgers_that_grew_are_not_kept(assay, judged, monke
         opened.corrected(ledger)
         one = next(ledger.labels())
         content = ledger.contents([one.unit])[one.unit]
-        ledger.add([said_by(person("human:EVE"), REGISTRY[one.task], content, one.verdict)])
+        ledger.add([person_label(person("human:EVE"), REGISTRY[one.task], content, one.verdict)])
         opened.corrected(ledger)
         assert [*opened._corrected] == [ledger.head()]
 

@@ -14,7 +14,7 @@ import pytest
 
 from assay.api.labels import found_labels, with_contents
 from assay.ledger import Ledger, incoming
-from assay.ledger.exchange import said_by
+from assay.ledger.exchange import person_label
 from assay.model.labels import LabellerId
 from assay.tasks.trec_rag_nuggets import IMPORTANCE
 from tests.conftest import copy_example
@@ -371,7 +371,7 @@ def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, a
     with Ledger.open(tmp_path / "labels.sqlite") as ledger:
         for name, said in (("KIM", ["vital", "okay"]), ("LEE", ["okay", "vital"])):
             who = LabellerId(f"human:{name}", "human")
-            ledger.add([said_by(who, IMPORTANCE, content, {"labels": said})])
+            ledger.add([person_label(who, IMPORTANCE, content, {"labels": said})])
     done = assay("labels", "diff", tmp_path, "human:KIM", "human:LEE")
     assert done.returncode == 1, done.stderr
     assert "1 of 1 units differ" in done.stdout
@@ -393,7 +393,7 @@ def test_one_name_under_two_settings_is_two_labellers(tmp_path, assay):
     low, high = (LabellerId("m", "model", {"threshold": one}) for one in (0.3, 0.7))
     with Ledger.open(tmp_path / "labels.sqlite") as ledger:
         for who, said in ((low, "vital"), (high, "okay")):
-            ledger.add([said_by(who, IMPORTANCE, content, {"labels": ["vital", said]})])
+            ledger.add([person_label(who, IMPORTANCE, content, {"labels": ["vital", said]})])
     names = [low.exact_name, high.exact_name]
     rows = json.loads(assay("labels", "stats", tmp_path, "--json").stdout)
     assert [(row["labeller"], row["labels"]) for row in rows] == [(one, 1) for one in sorted(names)]
@@ -429,7 +429,7 @@ def test_labels_may_come_while_others_look_at_them(tmp_path, monkeypatch):
 
     def labelled(narrative):
         content = {"narrative": narrative, "nuggets": ["a"]}
-        return said_by(kim, IMPORTANCE, content, {"labels": ["vital"]})
+        return person_label(kim, IMPORTANCE, content, {"labels": ["vital"]})
 
     with Ledger.open(tmp_path / "labels.sqlite") as ledger:
         ledger.add([labelled("n")])

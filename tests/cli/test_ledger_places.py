@@ -17,7 +17,7 @@ import pytest
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import Draw
-from assay.ledger.exchange import person, said_by
+from assay.ledger.exchange import person, person_label
 from assay.tasks.r2c2 import ENTAILMENT as TASK
 from assay.web.desk import Desk
 from tests.api.test_trust import drawn, people, trusted, world  # noqa: F401 (fixtures)
@@ -222,7 +222,7 @@ def test_who_said_otherwise_later_is_told_of(assay, slide, tmp_path):
         (slide / "labels.sqlite", True, 2026),
         (tmp_path / "b", False, 2025),
     ):
-        said = said_by(kim, TASK, unit, {"entailed": verdict, "reason": ""})
+        said = person_label(kim, TASK, unit, {"entailed": verdict, "reason": ""})
         with Ledger.open(place) as ledger:
             ledger.add([replace(said, created=f"{year}-01-01T00:00:00+00:00")])
     done = assay("labels", "merge", slide, tmp_path / "b")
@@ -231,7 +231,7 @@ def test_who_said_otherwise_later_is_told_of(assay, slide, tmp_path):
     assert "1 of them are by human:KIM, on units that human:KIM has labelled here." in done.stdout
     with Ledger.open(slide / "labels.sqlite") as ledger, Ledger.open(tmp_path / "c") as later:
         later.copy_from(ledger)
-        later.add([said_by(kim, TASK, unit, {"entailed": True, "reason": "again"})])
+        later.add([person_label(kim, TASK, unit, {"entailed": True, "reason": "again"})])
     assert "are by" not in assay("labels", "merge", slide, tmp_path / "c").stdout  # it goes on
 
 
@@ -264,7 +264,7 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
 
     def said(who, entailed, **more):
         verdict = {"entailed": entailed, "reason": "call Kim"}
-        return said_by(who, TASK, unit, verdict, reason="call Kim", **more)
+        return person_label(who, TASK, unit, verdict, reason="call Kim", **more)
 
     draw = Draw("topics", (TASK.name,), 1, 7, ("1", "2"), (0.5, 0.5), (True, False))
     with Ledger.open(file) as ledger:
@@ -291,7 +291,7 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
     assert theirs.detail["workbench"] == {"settles": [two.uid], "seconds": 2.5}
     assert (two.verdict, two.reason) == ({"entailed": False}, None)
     assert (theirs.verdict["reason"], theirs.reason) == ("call Kim", "call Kim")
-    anew = said_by(person("human:P1"), TASK, unit, {})
+    anew = person_label(person("human:P1"), TASK, unit, {})
     assert one.key == two.key == anew.key
     with Ledger.open(file) as ledger:
         assert machine.uid == next(ledger.labels()).uid

@@ -13,7 +13,7 @@ import pytest
 from assay.model.errors import AssayError, SettingsError
 from assay.systems.corpus.build import build_corpus
 from assay.systems.corpus.store import Documents
-from assay.systems.damage import told_of_damage
+from assay.systems.damage import damage_reported
 from assay.systems.retrieval.bm25 import BM25Settings
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from tests.conftest import ROOT
@@ -47,7 +47,7 @@ def test_what_an_index_says_of_itself_is_damaged(here, text):
 def test_what_may_not_be_read_is_no_damage_and_what_is_not_there_is():
     for error, raised in ((PermissionError(13, "no"), PermissionError),
                           (FileNotFoundError(2, "no"), SettingsError)):  # fmt: skip
-        with pytest.raises(raised), told_of_damage(Path("index"), "Build it again."):
+        with pytest.raises(raised), damage_reported(Path("index"), "Build it again."):
             raise error
 
 

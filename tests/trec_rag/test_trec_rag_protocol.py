@@ -671,8 +671,8 @@ def test_edits_of_nuggets_that_are_made_no_more_are_told(tmp_path: Path):
             unit = {"narrative": listed["query"], "nugget": text}
             verdict = {"reason": "", "becomes": [{"text": becomes}]}
             kim = exchange.person("human:KIM")
-            ledger.add([exchange.said_by(kim, EDIT, unit, verdict)])
-        failed = exchange.said_by(kim, EDIT, unit | {"nugget": "What?"}, {})
+            ledger.add([exchange.person_label(kim, EDIT, unit, verdict)])
+        failed = exchange.person_label(kim, EDIT, unit | {"nugget": "What?"}, {})
         ledger.add([replace(failed, verdict=None, status=Status.FAILED)])
     docs = {doc for doc, text in SEGMENTS.items() if first in text or second in text}
     for path in (folder / "r").iterdir():

@@ -477,12 +477,12 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of, tmp_path):
     screen = desk.screen(ann, desk.state.units("WHERE task = ?", ENTAILMENT)[0])
     with pytest.raises(Refused, match="no label by human:GOLD"):
         desk.give(ann, screen["unit"], yes(screen))
-    from assay.ledger.exchange import person, said_by
+    from assay.ledger.exchange import person, person_label
 
     row = desk.state.unit(screen["unit"])
     content = desk.tasks[ENTAILMENT].unit.model_validate_json(row.content).model_dump(mode="json")
     verdict = {"entailed": True, "reason": "Word for word."}
-    desk.ledger.add([said_by(person("human:GOLD"), desk.tasks[ENTAILMENT], content, verdict)])
+    desk.ledger.add([person_label(person("human:GOLD"), desk.tasks[ENTAILMENT], content, verdict)])
     told = desk.give(ann, screen["unit"], yes(screen, "NO"))["gold"]
     assert told.pop("uid")
     assert told == {"right": False, "verdict": verdict, "reason": "Word for word."}

@@ -16,7 +16,7 @@ import pytest
 
 from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.exchange import person, said_by
+from assay.ledger.exchange import person, person_label
 from assay.model.errors import AssayError, FormatError, LedgerError, SettingsError
 from assay.model.labels import Status
 from assay.model.paths import TRUSTED_FOLDERS
@@ -38,7 +38,7 @@ def opened(folder):
 
 
 def label_of(desk, content, **more):
-    return said_by(
+    return person_label(
         person("human:KIM"), desk.tasks[ENTAILMENT], content, {"entailed": "YES"}, **more
     )
 

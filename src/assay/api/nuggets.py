@@ -12,7 +12,7 @@ from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
 from assay.formats.parsed import Parsed
 from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.exchange import said_by
+from assay.ledger.exchange import person_label
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
 from assay.model.trec_rag import RagNugget
@@ -108,7 +108,7 @@ def _write_edits(
         previous = bank.edits.get(root, bank.made_by if root else None)
         verdict = {"becomes": [dict(zip(_FIELDS, one, strict=True)) for one in after]}
         labels.append(
-            said_by(
+            person_label(
                 who,
                 EDIT,
                 bank.edit_unit(root).model_dump(mode="json"),

@@ -66,7 +66,7 @@ def key_of(task: str, version: str, content: Mapping[str, Any], who: LabellerId)
     return content_hash(canonical(asked))
 
 
-def said_by(
+def person_label(
     who: LabellerId,
     task: AnyTask,
     content: Mapping[str, Any],
@@ -193,7 +193,7 @@ def label_from(
     for name in _NUMBERS:
         if abs(_number(row.get(name)) or 0) >= _LIMIT:
             return Problem(f"'{name}' {row[name]!r} is too large.", "Leave it out.")
-    label = said_by(
+    label = person_label(
         labeller,
         task,
         content,
@@ -285,7 +285,7 @@ def _edited(
     reasons = {original.reason, *_reasons(original.verdict)}
     own = _without_reasons(verdict, reasons)
     said = _own_reason(own) or (None if reason in reasons else reason)
-    return said_by(labeller, task, content, own, reason=said, overrules=original.uid)
+    return person_label(labeller, task, content, own, reason=said, overrules=original.uid)
 
 
 def _unknown_fields(given: Any, read: Any) -> Iterator[str]:

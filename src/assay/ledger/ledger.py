@@ -153,7 +153,7 @@ class Ledger(Reading):
     def lines(self, tasks: Iterable[str] | None = None) -> Iterator[Lines]:
         """The labels of the named tasks (None: of all) as JSON."""
         names = None if tasks is None else list(tasks)
-        with self._db.explained(), self._db.apart() as db:
+        with self._db.explained(), self._db.separate_reader() as db:
             yield from all_lines(db, names)
 
     def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[Lines]:
@@ -261,7 +261,7 @@ class Ledger(Reading):
 
     def _all_checked(self) -> Iterator[Columns]:
         """All labels in blocks, each checked before it is yielded."""
-        return self._unchecked(self._db.apart(), by_index=self._by_index)
+        return self._unchecked(self._db.separate_reader(), by_index=self._by_index)
 
     def _unchecked(
         self, opened: AbstractContextManager[Store], *, by_index: bool = True

@@ -30,7 +30,7 @@ from assay.ledger.checking import (
 from assay.ledger.hashes import SIZE, as_stored, packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Lines, labeller_json, lines_of
-from assay.ledger.reading import as_told, by_reason, label_of
+from assay.ledger.reading import as_counted_for, by_reason, label_of
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.progress import ProgressCallback, fraction_done, no_progress
@@ -240,7 +240,7 @@ class ParquetLedger:
         every = list(labels)
         where = _among("number", (one.rowid for one in every))
         found = {one.rowid: one for one in self._labels(where)}
-        return (as_told(found[one.rowid], one) for one in every)
+        return (as_counted_for(found[one.rowid], one) for one in every)
 
     def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
         which = _among("unit_hash", units)

@@ -298,7 +298,7 @@ class PostgresStore:
             self.rollback()
 
     @contextmanager
-    def apart(self) -> Iterator[Self]:
+    def separate_reader(self) -> Iterator[Self]:
         yield self
 
     @contextmanager
@@ -316,7 +316,7 @@ class PostgresStore:
         with closing(self.persistently(made)) as store:
             yield store
 
-    def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
+    def question_query(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
         begin = (
             "WITH asked (asked_unit, asked_key) AS (SELECT * FROM unnest(?::bytea[], ?::bytea[]))"
         )

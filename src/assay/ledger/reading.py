@@ -190,7 +190,7 @@ class Reading:
         for chunk in _chunks(labels):
             found = {one.rowid: one for one in self.of_numbers(one.rowid for one in chunk)}
             for one in chunk:
-                yield as_told(found[one.rowid], one)
+                yield as_counted_for(found[one.rowid], one)
 
     def numbers(self) -> dict[bytes, int]:
         """The number of every label, by packed uid."""
@@ -220,7 +220,7 @@ class Reading:
         found: dict[str, Label] = {}
         for chunk in _chunks(dict.fromkeys(asked)):
             pairs = [(packed(unit), as_stored(key)) for unit, key in chunk]
-            begin, of_asked, values = self._db.asking(pairs)
+            begin, of_asked, values = self._db.question_query(pairs)
             for label in self._select(of_asked, values, begin):
                 known = found.get(label.key)
                 if known is None or known.status is not Status.OK:
@@ -345,7 +345,7 @@ class Reading:
     ) -> Iterator[tuple[Any, ...]]:
         """Columns (constant SQL) of the labels under these pairs of packed unit and key."""
         for chunk in _chunks(dict.fromkeys(asked)):
-            begin, of_asked, values = self._db.asking(chunk)
+            begin, of_asked, values = self._db.question_query(chunk)
             yield from self._db.execute(f"{begin} SELECT {columns} {of_asked}", values)
 
 
@@ -393,7 +393,7 @@ def label_of(
     )  # fmt: skip
 
 
-def as_told(whole: Label, label: Label) -> Label:
+def as_counted_for(whole: Label, label: Label) -> Label:
     """A whole label with the task and verdict of ``label``, which may be for another task."""
     return whole._replace(
         task=label.task, version=label.version, unit=label.unit, verdict=label.verdict,

@@ -151,7 +151,7 @@ class SqliteStore(sqlite3.Connection):
             self.execute("RELEASE snapshot")
 
     @contextmanager
-    def apart(self) -> Iterator[Self]:
+    def separate_reader(self) -> Iterator[Self]:
         """A connection without memory mapping, as up to a gigabyte mapped would count as memory."""
         if self._in_memory:
             yield self
@@ -172,7 +172,7 @@ class SqliteStore(sqlite3.Connection):
     def version(self) -> int:
         return int(self.execute("PRAGMA user_version").fetchone()[0])
 
-    def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
+    def question_query(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
         values = ",".join(["(?,?)"] * len(pairs))
         begin = f"WITH asked (asked_unit, asked_key) AS (VALUES {values})"
         return begin, _OF_ASKED, [value for pair in pairs for value in pair]

@@ -94,7 +94,7 @@ class Store(Database, Protocol):
     def snapshot(self) -> AbstractContextManager[None]:
         """Hide what others write meanwhile."""
 
-    def apart(self) -> AbstractContextManager[Store]:
+    def separate_reader(self) -> AbstractContextManager[Store]:
         """A connection to the same ledger for reading all of it once."""
 
     def copy(self) -> AbstractContextManager[Store]:
@@ -103,7 +103,7 @@ class Store(Database, Protocol):
     def version(self) -> int:
         """Number of the last migration applied."""
 
-    def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
+    def question_query(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
         """Parts of a query for pairs of a unit and a key (both packed): what comes before SELECT,
         the FROM clause with ``units`` and ``labels``, and the values."""
 

@@ -22,7 +22,7 @@ _SIGNS = (
 
 
 @contextmanager
-def told_of_damage(path: Path, cure: str) -> Iterator[None]:
+def damage_reported(path: Path, cure: str) -> Iterator[None]:
     """Raise SettingsError, with the ``cure``, for anything that goes wrong while reading ``path``.
     Missing rights or too many open files are not damage: such a file need not be made, and perhaps
     paid for, again."""
@@ -43,7 +43,7 @@ def told_of_damage(path: Path, cure: str) -> Iterator[None]:
 def read_about(path: Path, kinds: dict[str, type], cure: str) -> dict[str, Any]:
     """The JSON object in ``path``. Raises SettingsError if it lacks an entry of ``kinds``, or one
     has another type."""
-    with told_of_damage(path, cure):
+    with damage_reported(path, cure):
         about = orjson.loads(path.read_bytes())
         if not isinstance(about, dict):
             raise ValueError("it holds no JSON object")

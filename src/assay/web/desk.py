@@ -19,7 +19,7 @@ import orjson
 from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
-from assay.ledger.exchange import said_by
+from assay.ledger.exchange import person_label
 from assay.model.errors import LedgerError
 from assay.model.labels import (
     ADJUDICATION,
@@ -343,7 +343,7 @@ class Desk:
         }
         if mode == "training":
             return self._trained(person, row, verdict, sides)
-        label = said_by(
+        label = person_label(
             labeller_named(f"human:{person.name}"),
             task,
             content,

@@ -19,7 +19,7 @@ from assay.api import frames
 from assay.api.opened import Opened
 from assay.api.planning import Aim, LabelPlan, plan_labels
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.exchange import person, said_by
+from assay.ledger.exchange import person, person_label
 from assay.model.errors import AssayError
 from assay.model.labels import WORKBENCH
 from assay.model.paths import path_inside
@@ -129,7 +129,7 @@ def _labels(opened: Opened, rows: Sequence[UnitRow], pick: Pick) -> Iterator[New
         verdict = _verdict(task, unit, pick)
         if verdict is not None:
             content = unit.model_dump(mode="json")
-            yield said_by(who, task, content, verdict, detail=detail)
+            yield person_label(who, task, content, verdict, detail=detail)
 
 
 def _verdict(task: AnyTask, unit: Any, pick: Pick) -> Json | None:

@@ -21,7 +21,7 @@ from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run, write_marked
 from assay.formats.r2c2_edited import changed_otherwise
 from assay.labellers.base import Request
 from assay.ledger import NewLabel
-from assay.ledger.exchange import said_by
+from assay.ledger.exchange import person_label
 from assay.model.errors import Fault, FormatError
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, AnswerRun, Mark, Nugget, PassageRun, Question
@@ -86,7 +86,7 @@ def read_edits(
     if edited.faults:
         raise FormatError(edited.faults)
     labels = {
-        one.asked.unit_hash: said_by(
+        one.asked.unit_hash: person_label(
             who,
             one.asked.task,
             one.asked.content,

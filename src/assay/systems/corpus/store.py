@@ -25,7 +25,7 @@ from assay.model.wording import printable
 from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.readers import parquet_rows
 from assay.systems.corpus.records import file_passages, passage_of, unreadable
-from assay.systems.damage import told_of_damage
+from assay.systems.damage import damage_reported
 
 MANIFEST = "corpus.json"
 PASSAGES = "passages.jsonl"
@@ -155,7 +155,7 @@ class Documents:
                 f"{folder} has no documents to look up. Build it with: assay corpus build SOURCE "
                 f"{folder} (layout jsonl or documents)"
             )
-        with told_of_damage(folder, _CURE):
+        with damage_reported(folder, _CURE):
             self._stream = (folder / PASSAGES).open("rb")
             self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
             size = self._database.execute("SELECT bytes FROM whole").fetchone()[0]
@@ -207,7 +207,7 @@ class Documents:
     def __len__(self) -> int:
         if self._by_file is not None:
             return sum(1 for _ in self._by_file.glob("*.json.gz"))
-        with told_of_damage(self._folder, _CURE):
+        with damage_reported(self._folder, _CURE):
             return int(self._database.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def passages(self, doc: str) -> list[CutPassage]:
@@ -219,7 +219,7 @@ class Documents:
                 if found and (found[0].doc == doc or found[0].doc.casefold() != doc.casefold()):
                     return found
             return []
-        with told_of_damage(self._folder, _CURE):
+        with damage_reported(self._folder, _CURE):
             row = self._database.execute(
                 "SELECT at, size FROM documents WHERE id = ?", (doc,)
             ).fetchone()
@@ -233,7 +233,7 @@ class Documents:
     def made_of(self, doc: str, source: str) -> tuple[list[Any], bytes] | None:
         """What happened to the templates of a document, and its passages as lines; None if there is
         no such document made from ``source``."""
-        with told_of_damage(self._folder, _CURE):
+        with damage_reported(self._folder, _CURE):
             row = self._database.execute(
                 "SELECT at, size, templates FROM documents WHERE id = ? AND source = ?",
                 (doc, source),

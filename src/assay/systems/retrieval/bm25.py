@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from assay.model.errors import SettingsError
 from assay.systems.corpus.passages import CutPassage
-from assay.systems.damage import told_of_damage
+from assay.systems.damage import damage_reported
 from assay.systems.retrieval.analysis import Analysis, backend
 
 LENGTHS = "lengths.npy"
@@ -151,7 +151,7 @@ class BM25Index:
         self._title = title
         self._analyzer = analysis.analyzer()
         self._folder = folder
-        with told_of_damage(folder, _CURE):
+        with damage_reported(folder, _CURE):
             self._index = _unwatched(tantivy.Index.open(str(folder)))
             self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
             self._searcher = self._index.searcher()
@@ -181,7 +181,7 @@ class BM25Index:
 
         A repeated query term counts each time. Passages without any query term are not found.
         """
-        with told_of_damage(self._folder, _CURE):
+        with damage_reported(self._folder, _CURE):
             return self._search(Counter(self._analyzer.query(query)), k, settings)
 
     def _search(self, terms: Counter[str], k: int, settings: BM25Settings) -> list[Hit]:
@@ -200,7 +200,7 @@ class BM25Index:
 
     def passage(self, number: int) -> CutPassage:
         """The passage with this number (without its position in the document)."""
-        with told_of_damage(self._folder, _CURE):
+        with damage_reported(self._folder, _CURE):
             query = self._tantivy.Query.term_query(self._schema, "n", number)
             hits = self._searcher.search(query, limit=1, count=False).hits
             return self._at(hits[0][1])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assay.model.errors import SettingsError
 from assay.systems.corpus.store import write_whole
-from assay.systems.damage import read_about, told_of_damage
+from assay.systems.damage import damage_reported, read_about
 from assay.systems.retrieval.bm25 import Hit
 from assay.systems.retrieval.cells import Cells, build_cells
 from assay.systems.retrieval.embedders import Embedder, Vectors
@@ -221,7 +221,7 @@ class DenseIndex:
         self.spec: str = str(about.get("spec") or self.embedder.partition(" (")[0])
         self._rows: int = about["rows"]
         self._size: int = about["size"]
-        with told_of_damage(folder, _CURE):
+        with damage_reported(folder, _CURE):
             packing = _packing(about)
             self.form = packing.form
             self._vectors = packing.rows(folder / _vectors(packing.form), self._rows)

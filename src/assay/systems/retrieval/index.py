@@ -21,7 +21,7 @@ from assay.model.version import __version__
 from assay.systems.alone import alone
 from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import passages_in, read_passages, write_whole
-from assay.systems.damage import read_about, told_of_damage
+from assay.systems.damage import damage_reported, read_about
 from assay.systems.retrieval.analysis import FORM, STEMMERS, Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
 from assay.systems.retrieval.dense import ABOUT as DENSE
@@ -213,7 +213,7 @@ class Index:
         if read_about(path, _ABOUT, _CURE).get("form") != FORM:
             raise SettingsError(f"{folder} was built by another version of Assay. {_CURE}")
         self.about = read_about(path, {"bm25": str, "dense": str}, _CURE)
-        with told_of_damage(path, _CURE):
+        with damage_reported(path, _CURE):
             self.analysis = Analysis(**self.about["analysis"])
             if not all(_PART.fullmatch(self.about[name]) for name in ("bm25", "dense")):
                 raise ValueError("it names folders that are not part of an index")
