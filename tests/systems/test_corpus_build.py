@@ -532,7 +532,7 @@ def test_a_resumed_build_lists_all_faults_of_a_folder(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build_corpus(folder, tmp_path / "out", processes=1, told=told)
+        build_corpus(folder, tmp_path / "out", processes=1, progress=told)
     found = build_corpus(folder, tmp_path / "out", processes=1)
     assert found.resumed >= 2
     assert found.counts == want.counts

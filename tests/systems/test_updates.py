@@ -130,7 +130,7 @@ def test_a_stopped_update_changes_nothing_and_goes_on(tmp_path, monkeypatch):
         )
 
     with pytest.raises(KeyboardInterrupt):
-        update(told=killed)
+        update(progress=killed)
     assert files(tmp_path / "out") == before
     with monkeypatch.context() as patch:  # and where the new files take the place of the old
         patch.setattr(Documents, "finish", lambda *_: killed("", 1, None))
@@ -144,7 +144,7 @@ def test_a_stopped_update_changes_nothing_and_goes_on(tmp_path, monkeypatch):
     # stopped, then the source changes again: what was begun is of no use
     write_pages(tmp_path / "in", {"z": "z"})
     with pytest.raises(KeyboardInterrupt):
-        update(told=killed)
+        update(progress=killed)
     write_pages(tmp_path / "in", {"zz": "zz"})
     assert update().updated == Updated(1, 0, 0, 6)
 
@@ -215,7 +215,7 @@ def test_a_stopped_update_of_an_index_changes_nothing_and_goes_on(tmp_path, monk
     told = []
     # without --dense the vectors are kept up all the same
     plain = IndexSettings(megabytes=16)
-    build_index(two, tmp_path / "i", plain, update=True, told=lambda *one: told.append(one))
+    build_index(two, tmp_path / "i", plain, update=True, progress=lambda *one: told.append(one))
     assert len(Index(tmp_path / "i").dense) == 20
     assert made.seen == 12  # of 20 two were known and six made before it was stopped
     embedded = [one[1:] for one in told if one[0] == "passages embedded"]

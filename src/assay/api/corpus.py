@@ -136,7 +136,7 @@ def build(
         processes=processes,
         restart=restart,
         update=update,
-        told=progress_callback(progress),
+        progress=progress_callback(progress),
     )
     return Corpus(folder, built)
 

@@ -81,8 +81,8 @@ def build(
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
     if restart and update:
         raise SettingsError("--restart and --update exclude each other.")
-    told = progress_callback(progress)
-    build_index(path, Path(folder), settings, restart=restart, update=update, told=told)
+    report = progress_callback(progress)
+    build_index(path, Path(folder), settings, restart=restart, update=update, progress=report)
     return SearchIndex(folder)
 
 

@@ -261,7 +261,7 @@ def verified(folder: Path, progress: ProgressCallback = no_progress) -> Verified
     LedgerError if there is no ledger."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
-        ledger.told = progress
+        ledger.progress = progress
         named = list(heads(opened.path / "out"))
         within = [*ledger.faults()]
         faults = [

@@ -77,10 +77,10 @@ def merge_ledgers(
     with ExitStack() as stack:
         sources = [stack.enter_context(Ledger.open(place, create=False)) for place in places]
         for source in sources:
-            source.told = progress
+            source.progress = progress
             source.checked()
         with opened.open_ledger() as target:  # out/ may be of more labels than a shard's own
-            target.told = progress
+            target.progress = progress
             return [(source.name, merge(target, source)) for source in sources]
 
 
@@ -104,7 +104,7 @@ def copy_ledger(
     with Ledger.open(places[0], create=False) as one:
         check_names(one, names, left_out)
         with Ledger.open(places[1]) as other:
-            one.told = other.told = progress
+            one.progress = other.progress = progress
             if names or left_out:
                 return renamed(other, one, names, left_out), other.head()
             return other.copy_from(one), other.head()

@@ -178,7 +178,7 @@ class Opened:
         with self.folder.open_ledger(create=create) as ledger:
             named = {str(path): head for path, head in heads(self.folder.out) if of_out}
             ledger.expect(named, by_index=by_index)
-            ledger.told = self.progress
+            ledger.progress = self.progress
             yield ledger
 
     def _asks(self) -> bool:
@@ -412,6 +412,8 @@ def write_page(path: Path, page: Page, progress: ProgressCallback = no_progress)
         write_bytes(folder / name, redact_keys(html).encode())
         written.add(name)
 
-    html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write, told=progress)
+    html = render_folder(
+        page, generated_by=_MADE_BY, name=path.name, write=write, progress=progress
+    )
     write_bytes(path, redact_keys(html).encode())
     remove_pages(path, but=frozenset(written))

@@ -80,9 +80,10 @@ Inspected = tuple[Columns, Sequence[LedgerFault]]
 """A block of labels (no columns if there are none), and the faults found in it or before it."""
 
 
-def faults(db: Store, *, told: ProgressCallback = no_progress) -> Iterator[LedgerFault]:
+def faults(db: Store, *, progress: ProgressCallback = no_progress) -> Iterator[LedgerFault]:
     """All faults of a ledger, those of its structure first."""
-    return chain.from_iterable(found for _, found in Inspection(db, CheckedUpTo(), told=told))
+    inspection = Inspection(db, CheckedUpTo(), progress=progress)
+    return chain.from_iterable(found for _, found in inspection)
 
 
 class Inspection:
@@ -99,10 +100,10 @@ class Inspection:
         after: CheckedUpTo,
         *,
         by_index: bool = True,
-        told: ProgressCallback = no_progress,
+        progress: ProgressCallback = no_progress,
     ) -> None:
         self.until = after
-        self._db, self._after, self._by_index, self._told = db, after, by_index, told
+        self._db, self._after, self._by_index, self._progress = db, after, by_index, progress
 
     def __iter__(self) -> Iterator[Inspected]:
         db = self._db
@@ -115,7 +116,7 @@ class Inspection:
             units = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
             until = CheckedUpTo(head(db), units)
             yield (), [*_unnumbered(db)]
-            yield from _labels(db, self._after, until, self._told)
+            yield from _labels(db, self._after, until, self._progress)
             yield (), [*map(LedgerFault, faulty_draws(db))]
             self.until = until
         except sqlite3.DatabaseError as error:
@@ -133,7 +134,7 @@ def _unnumbered(db: Database) -> Iterator[LedgerFault]:
 
 
 def _labels(
-    db: Store, after: CheckedUpTo, until: CheckedUpTo, told: ProgressCallback
+    db: Store, after: CheckedUpTo, until: CheckedUpTo, progress: ProgressCallback
 ) -> Iterator[Inspected]:
     """The labels in blocks, and faults of labels and texts. Texts are checked with their labels;
     all of them are read separately only if some have no label."""
@@ -141,7 +142,7 @@ def _labels(
     (last, digest, _), (newest, as_stored, _) = after.head, until.head
     changed: set[int] = set()  # units whose text was changed
     count, highest = 0, after.unit  # units are numbered in the order of their first labels
-    for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
+    for some in _checked(db, _LABELS, last, newest, partial(progress, "labels checked")):
         columns = [*zip(*some, strict=True)]
         # Continue from the stored digests, so that a change is reported for one label only.
         stored = [digest, *[one if type(one) is bytes else b"" for one in columns[_DIGEST]]]
@@ -168,7 +169,9 @@ def _labels(
     if last < newest or digest != as_stored:
         yield (), [LedgerFault("labels were changed during the check")]
     if count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
-        for some in _checked(db, _UNITS, after.unit, until.unit, partial(told, "texts checked")):
+        for some in _checked(
+            db, _UNITS, after.unit, until.unit, partial(progress, "texts checked")
+        ):
             numbers, hashes, tasks, contents = zip(*some, strict=True)
             every = zip(
                 numbers, hashes, of_each(are_texts_of, hashes, tasks, contents), strict=True
@@ -303,11 +306,11 @@ def of_each(made: Callable[..., Sequence[V]], *columns: Sequence[Any]) -> Sequen
 
 
 def _checked(
-    db: Store, query: str, after: int, until: int, told: Callable[[int, float | None], None]
+    db: Store, query: str, after: int, until: int, progress: Callable[[int, float | None], None]
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows numbered above ``after`` up to ``until`` in blocks; ``told`` gets the progress."""
+    """The rows numbered above ``after`` up to ``until`` in blocks, reported to ``progress``."""
     done = 0
     for some in db.blocks(query, [until, after], lines.at_once(db), "surrogateescape"):
         done += len(some)
-        told(done, fraction_done(done, until - after))
+        progress(done, fraction_done(done, until - after))
         yield some

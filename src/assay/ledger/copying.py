@@ -9,7 +9,7 @@ from assay.model.progress import ProgressCallback, no_progress, with_progress
 _NUMBERED = ("tasks", "labellers", "units")  # other tables refer to their rows by number
 
 
-def copied(source: Store, target: Store, told: ProgressCallback = no_progress) -> None:
+def copied(source: Store, target: Store, progress: ProgressCallback = no_progress) -> None:
     """Write to ``target`` all rows of ``source`` numbered after its own, in the current
     transaction. Raises LedgerError if rows with the same number differ."""
     after = {
@@ -27,7 +27,7 @@ def copied(source: Store, target: Store, told: ProgressCallback = no_progress) -
         found = each(source, f"{rows} ORDER BY {number}", [MOST, after[table]])
         last = source.execute(f"SELECT max({number}) FROM {table}").fetchone()[0] or 0  # noqa: S608
         left = last - after[table] if number == "id" else None
-        target.fill(table, with_progress(found, f"{table} copied", left, told))
+        target.fill(table, with_progress(found, f"{table} copied", left, progress))
     target.filled()
 
 

@@ -93,7 +93,7 @@ class Ledger(Reading):
         self._checked = CheckedUpTo()
         self._by_index = True
         self._named: Mapping[str, object] = {}
-        self.told: ProgressCallback = no_progress
+        self.progress: ProgressCallback = no_progress
         """Progress of checking the ledger, or of writing it from another."""
 
     @classmethod
@@ -201,7 +201,7 @@ class Ledger(Reading):
                         raise LedgerError(
                             f"{self.name} has labels that {other.name} lacks. {OTHERWISE}"
                         )
-                    copied(other._db, self._db, self.told)
+                    copied(other._db, self._db, self.progress)
                     if self.head() != head_:
                         raise LedgerError(
                             f"{self.name} would differ from {other.name}, so it was not written."
@@ -268,7 +268,7 @@ class Ledger(Reading):
     ) -> Iterator[Columns]:
         """The labels that were not checked yet in blocks, each checked before it is yielded."""
         with self._db.explained(), opened as db:
-            inspection = Inspection(db, self._checked, by_index=by_index, told=self.told)
+            inspection = Inspection(db, self._checked, by_index=by_index, progress=self.progress)
             for columns, wrong in inspection:
                 for fault in wrong:
                     raise LedgerError(f"{self.name}: {fault}. {CURE}")
@@ -279,7 +279,7 @@ class Ledger(Reading):
     def faults(self) -> Iterator[LedgerFault]:
         """Everything that was changed since it was written."""
         with self._db.explained():
-            yield from faults(self._db, told=self.told)
+            yield from faults(self._db, progress=self.progress)
 
     def head(self) -> Head:
         """The stored head: number and digest of the newest label, and the draws."""

@@ -43,7 +43,7 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     source.checked()
     added, known, later, second, cost = 0, 0, 0, 0, 0.0
     namesakes = Counter[str]()
-    labels = with_progress(source.labels(), "labels merged", source.size(), target.told)
+    labels = with_progress(source.labels(), "labels merged", source.size(), target.progress)
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
         said = _labels_by_person(target, {one.unit for one in some if one.labeller.is_human})
@@ -107,7 +107,7 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str], left_out: 
 
     gone = {who for who in _people_of(source) if who in left_out or spelt_alike(who, left_out)}
     stay = (one for one in source.labels() if one.labeller.name not in gone)
-    labels = with_progress(stay, "labels copied", source.size(), target.told)
+    labels = with_progress(stay, "labels copied", source.size(), target.progress)
     while some := list(islice(labels, _AT_ONCE)):
         contents, new = source.contents({one.unit for one in some}), []
         for one in some:

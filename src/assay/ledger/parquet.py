@@ -71,7 +71,7 @@ class ParquetLedger:
     Raises SettingsError if the check fails or a file cannot be read.
     """
 
-    def __init__(self, folder: Path, told: ProgressCallback = no_progress) -> None:
+    def __init__(self, folder: Path, progress: ProgressCallback = no_progress) -> None:
         self.name = str(folder)
         self._head = _head(folder)  # first: a wrong folder may be a whole disk to search
         self._pieces = _pieces(folder)
@@ -81,11 +81,11 @@ class ParquetLedger:
         self._firsts: dict[tuple[str, int], int] = {}
         self._by_people: set[str] = set()
         self._keys, self._odd = Scratch(), dict[int, str]()
-        self._check(told)
+        self._check(progress)
 
     # -- checking --------------------------------------------------------------------------
 
-    def _check(self, told: ProgressCallback) -> None:
+    def _check(self, progress: ProgressCallback) -> None:
         who, verdicts = dict[Who, orjson.Fragment](), Verdicts({None: None})
         count, digest = 0, Head().digest
         for frame in self._frames():
@@ -101,7 +101,7 @@ class ParquetLedger:
             if wrong:
                 self._lacks(count + 1 + wrong[0])
             count += len(frame)
-            told("labels checked", count, fraction_done(count, self._head.labels))
+            progress("labels checked", count, fraction_done(count, self._head.labels))
         if count < self._head.labels:
             self._lacks(count + 1)
         if (count, digest) != self._head[:2]:

@@ -59,14 +59,14 @@ def render_folder(
     name: str,
     write: Write,
     most: int = SINGLE_BYTES,
-    told: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> str:
     """The report as HTML. If the details that open on a click exceed ``most`` bytes, each becomes a
     separate page, linked from the report and passed to ``write`` once rendered.
 
     ``generated_by``: program and version. ``name``: the report's future name, such as
     ``report.html``; its pages are in a folder ``report`` beside it. ``write`` takes names such as
-    ``part-3-1.html``. ``told`` gets the progress on each section's pages.
+    ``part-3-1.html``. Each section's pages are reported to ``progress``.
     """
     try:
         return _render(page, Inside(most, all_=True), generated_by)
@@ -76,7 +76,7 @@ def render_folder(
         def write_page(file: str, detail: Detail, body: Markup, passages: Passages) -> None:
             section = file.rpartition("-")[0]
             write(file, _page(page, generated_by, f"../{name}", section, detail, body, passages))
-            told(f"pages of {name}", detail.place, fraction_done(detail.place, detail.of))
+            progress(f"pages of {name}", detail.place, fraction_done(detail.place, detail.of))
 
         return _render(page, Apart(folder, write_page), generated_by)
 

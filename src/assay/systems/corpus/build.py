@@ -123,7 +123,7 @@ def build_corpus(
     processes: int | None = None,
     restart: bool = False,
     update: bool = False,
-    told: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> Built:
     """Build the corpus of ``source_path`` into the folder ``out``.
 
@@ -159,7 +159,7 @@ def build_corpus(
         resumed = len(known)
 
         def tell(done: int) -> None:
-            told("passages made", counts["passages"], fraction_done(done, total))
+            progress("passages made", counts["passages"], fraction_done(done, total))
 
         tell(0)
         first = 0

@@ -66,7 +66,7 @@ def build_dense(
     known: KnownVectors | None = None,
     ann_above: int = ANN_ABOVE,
     form: Precision | None = None,
-    told: Callable[[int], None] = lambda _done: None,
+    progress: Callable[[int], None] = lambda _done: None,
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
 
@@ -80,7 +80,7 @@ def build_dense(
         if (0 < done >= ann_above) != about["cells"]:
             vectors = folder / _vectors(_packing(about).form)
             _finish(folder, vectors, {**about, "cells": 0 < done >= ann_above})
-        told(done)
+        progress(done)
         return done
     state = folder / f".{ABOUT}.part"
     begun = _known(state, embedder.name, form)
@@ -95,7 +95,7 @@ def build_dense(
     waiting = iter(texts)
     for _ in islice(waiting, done):
         pass
-    told(done)
+    progress(done)
     about = {"embedder": embedder.name, "spec": embedder.spec, "size": packing.size}
     about["form"] = packing.form
     with part.open("r+b" if done else "wb") as out, hashes.open("r+b" if done else "wb") as names:
@@ -123,7 +123,7 @@ def build_dense(
             out.flush()
             names.flush()
             done += len(batch)
-            told(done)
+            progress(done)
     _finish(folder, part, {**about, "rows": done, "cells": 0 < done >= ann_above})
     state.unlink(missing_ok=True)
     return done

@@ -58,14 +58,14 @@ def build_index(
     *,
     restart: bool = False,
     update: bool = False,
-    told: ProgressCallback = no_progress,
+    progress: ProgressCallback = no_progress,
 ) -> int:
     """Build the index of ``corpus`` in ``folder`` and return the number of passages.
 
     An existing BM25 index of the same passages and settings is kept, so vectors can be added later,
     and interrupted embedding continues. ``update`` indexes a changed corpus: BM25 is rebuilt, which
     is quick, and only new or changed passages are embedded; the old index stays until all is done.
-    ``told`` gets the progress. Raises SettingsError if ``folder`` holds something else, or (without
+    Reports to ``progress``. Raises SettingsError if ``folder`` holds something else, or (without
     ``restart``) an index of other passages or settings, or if another process is building there.
     """
     how = settings or IndexSettings()
@@ -93,17 +93,17 @@ def build_index(
                 raise SettingsError(
                     f"{folder} is not empty and holds no index. Choose a new folder."
                 )
-            about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
+            about.update(_build_bm25(corpus, folder, about["bm25"], how, progress))
             write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
-            return _with_vectors(corpus, folder, about, how, embedder, None, told)
+            return _with_vectors(corpus, folder, about, how, embedder, None, progress)
         if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
             raise SettingsError(
                 f"{folder} holds an index with other settings. Choose another folder, or use "
                 "--restart to replace it."
             )
-        about["passages"], about["content"] = _content(corpus, "passages compared", told)
+        about["passages"], about["content"] = _content(corpus, "passages compared", progress)
         if known.get("content") == about["content"]:
-            return _with_vectors(corpus, folder, known, how, embedder, None, told)
+            return _with_vectors(corpus, folder, known, how, embedder, None, progress)
         if not update:
             raise SettingsError(
                 f"{folder} holds an index of other passages: its {known.get('passages')} are not "
@@ -117,8 +117,8 @@ def build_index(
             how = replace(how, vectors=DenseIndex(was).form)
         name = about["content"][:12]
         about["bm25"], about["dense"] = f"bm25-{name}", f"dense-{name}"
-        about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
-        count = _with_vectors(corpus, folder, about, how, embedder, was, told)
+        about.update(_build_bm25(corpus, folder, about["bm25"], how, progress))
+        count = _with_vectors(corpus, folder, about, how, embedder, was, progress)
         write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
         _clear(folder, but=(about["bm25"], about["dense"]))
         return count
@@ -131,7 +131,7 @@ def _with_vectors(
     how: IndexSettings,
     embedder: Embedder | None,
     was: Path | None,
-    told: ProgressCallback,
+    progress: ProgressCallback,
 ) -> int:
     """Add vectors, if there is an embedder, to the index described by ``about``; vectors in ``was``
     are reused."""
@@ -145,7 +145,7 @@ def _with_vectors(
             known=known,
             ann_above=how.ann_above or count + 1,
             form=how.vectors,
-            told=lambda done: told("passages embedded", done, fraction_done(done, count)),
+            progress=lambda done: progress("passages embedded", done, fraction_done(done, count)),
         )
     return count
 
@@ -162,13 +162,13 @@ def _clear(folder: Path, but: Collection[str] = ()) -> None:
 def _content(
     corpus: Path,
     what: str,
-    told: ProgressCallback,
+    progress: ProgressCallback,
     add: Callable[[CutPassage], None] = lambda _passage: None,
 ) -> tuple[int, str]:
     """The number of passages and one hash over all, by which an index knows its corpus. ``add``
-    receives each passage; ``what`` names the work, for ``told``."""
+    receives each passage; ``what`` names the work, for ``progress``."""
     digest, count = hashlib.blake2b(digest_size=16), 0
-    for passage in with_progress(read_passages(corpus), what, passages_in(corpus), told):
+    for passage in with_progress(read_passages(corpus), what, passages_in(corpus), progress):
         add(passage)
         text = f"{passage.id}\0{passage.doc}\0{passage.title}\0{passage.text}\0"
         digest.update(text.encode("utf-8", "replace"))
@@ -177,7 +177,7 @@ def _content(
 
 
 def _build_bm25(
-    corpus: Path, folder: Path, name: str, how: IndexSettings, told: ProgressCallback
+    corpus: Path, folder: Path, name: str, how: IndexSettings, progress: ProgressCallback
 ) -> dict[str, Any]:
     part = folder / ".bm25.part"
     for left in (part, folder / name):  # of a build that was killed
@@ -190,7 +190,7 @@ def _build_bm25(
         if len(writer) <= _SAMPLE or len(writer) % _SAMPLE == 0:
             sample.append(passage.text)
 
-    count, content = _content(corpus, "passages indexed", told, add)
+    count, content = _content(corpus, "passages indexed", progress, add)
     writer.finish()
     part.replace(folder / name)
     return {"passages": count, "content": content, "languages": languages(sample)}
