@@ -1,4 +1,4 @@
-"""The agreement of two labellers on a page, with every unit on which they differ."""
+"""Agreement page of two labellers, with every unit on which they differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_LABELS = 12
 
 
 def disagreement_rows(found: Agreed) -> Iterator[tuple[str, ...]]:
-    """Every unit on which both differ, under :data:`DISAGREEMENTS`, the farthest apart first."""
+    """Every unit on which the two differ, under :data:`DISAGREEMENTS`, largest difference first."""
     for one in found.disagreements():
         topic, run, what = one.unit
         shown = f"{what}: {one.text}" if one.text else what
@@ -30,7 +30,7 @@ def disagreement_rows(found: Agreed) -> Iterator[tuple[str, ...]]:
 
 
 def agreement_tables(found: Agreed) -> Iterator[Table]:
-    """The coefficients, the counts, and the coefficients of groups."""
+    """Tables of the coefficients, the counts, and the coefficients by group."""
     result, name = found.result, found.labels.name
     cuts = found.cuts <= MOST_CUTS
     shown = [one for one in found.coefficients if cuts or not one.cut]
@@ -61,7 +61,7 @@ def write_agreement(found: Agreed, a: Path, b: Path, path: Path) -> None:
 
 
 def agreement_page(found: Agreed, a: str, b: str) -> Page:
-    """The agreement as a page; ``a`` and ``b`` are what the labellers are called."""
+    """The agreement as a page; ``a`` and ``b`` are the labellers' display names."""
     rows = list(disagreement_rows(found))
     shared, topics = found.result.n - len(rows), found.result.topics or 0
     differ = Table(

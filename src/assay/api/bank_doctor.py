@@ -1,4 +1,5 @@
-"""What a question bank does for its leaderboard, question by question, and what to mend first."""
+"""Diagnosis of a question bank: each question's effect on the leaderboard, and what to fix
+first."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis(Examined):
-    """A question, or (without an id) a query that lacks one. ``answered`` is by how many of the
-    ``runs``; ``misleads`` the passages judged not relevant that answer it, None without judgments;
-    ``proposal`` is drop, reword, add or nothing."""
+    """A question, or (without an id) a query that needs one. ``answered`` counts the ``runs`` that
+    answer it; ``misleads`` counts the passages judged not relevant that answer it, or is None
+    without judgments; ``proposal`` is drop, reword, add or empty."""
 
     COLUMNS = COLUMNS
 
@@ -46,13 +47,13 @@ class Diagnosis(Examined):
 def examine(
     folder: Path, query: str | None, *, policy: str | None, labeller: str | None
 ) -> Examination[Diagnosis]:
-    """Look at the bank of an evaluation folder, or at one query of it, by the labels that it has;
-    asks nobody. Raises SettingsError where the folder asks no questions or the bank has no such
-    query, and FormatError with all faults."""
+    """Examine the bank of an evaluation folder, or one query of it, using existing labels only.
+    Raises SettingsError if the folder has no exam questions or the bank no such query, and
+    FormatError with all faults."""
     opened = Opened.open(folder, policy=policy, labeller=labeller)
     if "exam" not in opened.parts:
         raise SettingsError("This folder has no question bank: its protocol is not exam.")
-    with opened.ledger_if_any() as ledger:  # a file of graded passages needs none
+    with opened.ledger_if_any() as ledger:  # a file of graded passages needs no ledger
         result = opened.quick().score(ledger).by_protocol["exam"]
         items, found = item_analyses(result), result.findings.detail
     if not items or not isinstance(found, ScoredRuns):
@@ -68,7 +69,10 @@ def examine(
     earlier = set()
     for one in items:
         misleads = None if misleading is None else misleading[one.query, one.question]
-        repeats = (one.query, one.like) in earlier  # of two that ask the same the first one stays
+        repeats = (
+            one.query,
+            one.like,
+        ) in earlier  # of two questions that ask the same, the first stays
         earlier.add((one.query, one.question))
         proposal, why = _proposed(one, misleads, repeats=repeats)
         decides = tau = settles = None
@@ -145,7 +149,8 @@ def _proposed(one: ItemAnalysis, misleads: int | None, *, repeats: bool) -> tupl
 def _lacking(
     board: ItemBoard, queries: Iterable[str], runs: int, uncovered_by: Mapping[object, int]
 ) -> Iterator[Diagnosis]:
-    """Queries that another question would help: relevant passages answer none, or runs are tied."""
+    """Queries that another question would help: no question is answered by a relevant passage, or
+    runs are tied."""
     for query in queries:
         tied, many = board.tied(query), uncovered_by.get(query, 0)
         why = []

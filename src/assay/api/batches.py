@@ -1,4 +1,4 @@
-"""Batch files: questions that do not fit into one go into several."""
+"""Batch files, split if the questions do not fit into one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from assay.protocols.output import write_bytes, write_pieces
 def write_batches(
     path: Path, lines: Iterable[tuple[int, BatchLine]]
 ) -> tuple[tuple[Path, ...], int]:
-    """Write lines, each with the number of its file, as JSON lines (a line at a time) or Parquet (a
-    file at a time); the files, and how many lines they hold. Raises SettingsError where one cannot
-    be written."""
+    """Write lines, each paired with its file's number, as JSON Lines (a line at a time) or Parquet
+    (a file at a time). Returns the files and their line counts. Raises SettingsError if a file
+    cannot be written."""
     files: list[Path] = []
     count = 0
 

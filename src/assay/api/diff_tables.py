@@ -24,14 +24,14 @@ _CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")
 
 
 def hanging_in_words(found: Difference) -> Iterator[str]:
-    """How many values are ranges."""
+    """The number of values that are ranges, in words."""
     if hanging := sum(one.open for one in found.tests):
         yield f"{counted(hanging, 'value')} {_OPEN}, and are not tested."
 
 
 def summary(found: Difference) -> Iterator[str]:
-    """What a person wants to know first: which scores moved by more than chance, what else differs,
-    and whether runs changed places by the first measure of each leaderboard."""
+    """The main findings: scores that changed by more than chance explains, other differences, and
+    whether runs changed places by the first measure of each leaderboard."""
     differing = [one for one in found.tests if one.differs]
     shifted = [one for one in differing if one.has_moved]
     if any(found.topics_apart):
@@ -68,7 +68,7 @@ def summary(found: Difference) -> Iterator[str]:
 
 
 def _by_chance(some: Sequence[Paired]) -> Iterator[str]:
-    """How many of the scores differ by more than chance would make, and how many have no test."""
+    """How many scores differ by more than chance explains, and how many cannot be tested."""
     real = [one for one in some if one.is_real]
     untested = sum(one.p is None for one in some)
     if real:
@@ -82,7 +82,7 @@ def _by_chance(some: Sequence[Paired]) -> Iterator[str]:
 
 
 def _otherwise(differing: Sequence[Paired]) -> Iterator[tuple[str, list[Paired]]]:
-    """The scores that differ otherwise than by another value, by how they do."""
+    """The scores that differ in some way other than a new value, grouped by how they differ."""
     words = {
         (True, True): "with topics that changed, but the same value",
         (False, True): "known now, a range or undefined before",
@@ -107,9 +107,9 @@ def _by(one: Paired) -> str:
 def diff_tables(
     found: Difference, *, texts: bool = False, most: int | None = None
 ) -> Iterator[Table]:
-    """The scores that moved, those first that did by more than chance would make, what differs
-    otherwise, and what changed; then the flips and what else moved. Of each as many rows as
-    ``most``, or all; with ``texts`` the answers are shown, too."""
+    """Tables of the changed scores (those beyond chance first), other differences and changed
+    inputs, then label flips and other movements. Each has at most ``most`` rows; with ``texts``,
+    answers are shown too."""
     measures = list(dict.fromkeys(one.measure for one in found.tests))
     differing = [one for one in found.tests if one.differs]
     differing.sort(key=lambda one: (not one.is_real, measures.index(one.measure)))
@@ -160,7 +160,7 @@ def _scores(title: str, some: Sequence[Paired], most: int | None) -> Table:
 
 
 def _of(title: str, rows: Sequence[object], most: int | None) -> str:
-    """A title that says how many rows are left out, and how to have them."""
+    """A title that says how many rows are omitted, and how to see them."""
     if most is None or len(rows) <= most:
         return title
     return f"{title} ({most} of {len(rows)} shown; --all shows all)"
@@ -173,7 +173,7 @@ def _interval(one: Paired) -> str:
 
 
 def diff_remarks(found: Difference) -> Iterator[str]:
-    """What must be said beside the tables."""
+    """Remarks that must accompany the tables."""
     differing = [one for one in found.tests if one.differs]
     if not found.apart and not differing:
         yield "No value of any topic differs."

@@ -1,4 +1,4 @@
-"""EXAM++ scores of published collections of graded passages."""
+"""EXAM++ scores from published collections of graded passages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class GradedFileRuns:
-    """Graded passages, and the runs that are scored by them."""
+    """Graded passages, and the runs scored by them."""
 
     scorer: ExamScorer
     runs: Mapping[str, Run]
@@ -46,10 +46,10 @@ class GradedFileRuns:
         return {run: self.scorer.unjudged(ranking) for run, ranking in self.runs.items()}
 
     def rows(self, *, sweep: bool, answered: bool, per_topic: bool) -> Iterator[Row]:
-        """The scores of every run, with τ, the standard error, and on how many queries a mean
-        stands and how many of these lack grades: over all queries, 0 where a run is silent, or
-        those that it has ``answered``; ``sweep`` goes through every τ. A query may be called as
-        means are, so that ``mean`` says of a row whether it is one."""
+        """The scores of every run with τ and the standard error, and for means the number of
+        queries and how many of them lack grades. A run scores 0 on queries without results, or with
+        ``answered`` those are left out; ``sweep`` goes through every τ. ``mean`` marks rows that
+        are means, as a query may have the same name as one."""
         taus = range(1, self.options.top + 1) if sweep else (self.options.tau,)
         found = {run: self.scorer.at({run: shown}, taus) for run, shown in self.runs.items()}
         for tau in taus:
@@ -70,7 +70,7 @@ class GradedFileRuns:
         }
 
     def names(self, rows: Sequence[Row]) -> list[str]:
-        """The measures that apply: weighted ones only if questions have weights."""
+        """The measures that apply; weighted ones only if questions have weights."""
         names = dict.fromkeys(row["measure"] for row in rows)
         return [name for name in names if name != WEIGHTED or self.scorer.weighted]
 
@@ -106,8 +106,8 @@ def graded(
     ] = None,
     note: Note,
 ) -> GradedFileRuns:
-    """Read graded passages, only those of a model or prompt class if one is named, with the runs to
-    score (default: those in the file). If grades are just right or wrong, τ is 1. Raises
+    """Read graded passages, optionally only those of one model or prompt class, and the runs to
+    score (default: those in the file). If grades are only right or wrong, τ is 1. Raises
     FormatError, SettingsError, and ValueError for an unknown measure."""
     found = used(read_graded(file, llm=llm, prompt=prompt, answers=False), note)
     questions = found.bank() if bank is None else read_bank(bank).require()

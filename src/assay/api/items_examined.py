@@ -1,4 +1,4 @@
-"""What a doctor of questions or nuggets says of each item, and the order of what it proposes."""
+"""Diagnoses of single questions or nuggets, and the order of the proposed changes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ PROPOSAL_COLUMNS = ("proposal", "settles_floor", "settles_ceiling", "why")
 
 @dataclass(frozen=True, kw_only=True)
 class Examined:
-    """An item, or a topic that lacks one.
+    """An item, or a topic that needs one.
 
-    ``discrimination`` is its correlation with the rest of the topic, ``overlap`` that with the item
-    ``most_like`` it; None where it is unknown, or undefined. ``decides`` the pairs of runs whose
-    order on the topic is another without it (of a topic that lacks one: the pairs that it ties),
-    None where labels are missing; ``tau_without`` how much Kendall's τ-b with another leaderboard
-    changes when it is left out, None without one; ``proposal`` is nothing, or what should become of
-    it and ``why``; ``settles`` of how many pairs of runs that changes the order on the topic
-    (:meth:`assay.statistics.items.ItemBoard.settles`).
+    ``discrimination`` is its correlation with the rest of the topic, ``overlap`` its correlation
+    with the item ``most_like`` it; both are None if unknown or undefined. ``decides`` counts the
+    pairs of runs whose order on the topic changes without the item (for a topic that needs one: the
+    tied pairs), None if labels are missing. ``tau_without`` is the change in Kendall's τ-b with
+    another leaderboard if the item is left out, None without such a leaderboard. ``proposal`` is
+    the suggested change, if any, and ``why`` its reason; ``settles`` counts the pairs of runs whose
+    order on the topic it changes (:meth:`assay.statistics.items.ItemBoard.settles`).
     """
 
     COLUMNS: ClassVar[tuple[str, ...]]
@@ -60,7 +60,7 @@ class Examined:
 
     @classmethod
     def first_settled(cls, items: Iterable[Self]) -> Sequence[Self]:
-        """What is proposed, what settles most first."""
+        """The items with a proposal, those that settle most pairs first."""
         return sorted(
             (one for one in items if one.proposal),
             key=lambda one: (0.0, 0.0) if one.settles is None else
@@ -73,8 +73,8 @@ E = TypeVar("E", bound=Examined)
 
 @dataclass(frozen=True, slots=True)
 class Examination(Generic[E]):
-    """All items, ``what`` they are, and what is proposed, what settles most first. ``tau`` is the
-    whole leaderboard's τ-b with another one, None where there is none."""
+    """All items, ``what`` they are, and the proposals, those that settle most first. ``tau`` is the
+    whole leaderboard's τ-b with another one, or None without another."""
 
     what: str
     items: Sequence[E]
@@ -82,7 +82,7 @@ class Examination(Generic[E]):
     tau: Estimate | None
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """The cells under ``COLUMNS``: every item, then what is to be added."""
+        """The cells under ``COLUMNS``: every item, then the proposed additions."""
         yield from (one.row() for one in self.items)
         yield from (one.row() for one in self.proposals if one.proposal == "add")
 
@@ -96,6 +96,6 @@ class Examination(Generic[E]):
 
 
 def estimate_cells(name: str, found: Estimate | None) -> dict[str, object]:
-    """An estimate by the names of its value and ends."""
+    """An estimate as columns for its value and ends."""
     cells = (None,) * 3 if found is None else (found.value, *ends_of(found.interval))
     return dict(zip((name, f"{name}_low", f"{name}_high"), cells, strict=True))

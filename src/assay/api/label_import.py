@@ -1,5 +1,4 @@
-"""Labels that people made or changed, into a folder's ledger: as JSON Lines, or by marks in answer
-runs."""
+"""Import of people's labels into a folder's ledger, from JSON Lines or marked answer runs."""
 
 from __future__ import annotations
 
@@ -34,8 +33,8 @@ from assay.protocols.results import Result
 
 @dataclass(frozen=True)
 class WrittenLabel:
-    """A label as people see it: what it is about and says, what it stands over (``before`` is that
-    label's verdict) and which other places it also counts at."""
+    """A label as shown to people: its subject and verdict, the label it overrules (``before`` is
+    that label's verdict), and the other places where it also counts."""
 
     task: str
     place: Place
@@ -49,8 +48,8 @@ class WrittenLabel:
 
 @dataclass(frozen=True)
 class LabelsImported:
-    """What an import did, or would do: labels ``added``; ``known`` ones, of which ``outdated`` do
-    not count any more; and what ``follows``, where that was asked for."""
+    """The result of an import or dry run: labels ``added``; those already ``known``, ``outdated``
+    ones among which no longer count; and what ``follows``, if requested."""
 
     added: int
     known: int
@@ -87,9 +86,9 @@ def import_marked(
     dry_run: bool,
     note: Note = lambda _text: None,
 ) -> LabelsImported:
-    """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
-    (``[RUN/]QUESTION``) whether they are right, and ``note`` hears what the person should know.
-    Raises FormatError or SettingsError where anything is wrong; then nothing is written."""
+    """Write the labels that ``who`` changed in marked answer runs. ``words`` state explicitly
+    whether answers (``[RUN/]QUESTION``) are right; ``note`` is called with messages for the person.
+    Raises FormatError or SettingsError if anything is wrong; then nothing is written."""
     policy, originals, scored = evaluation.policy, evaluation.marked, evaluation.quick()
     if originals is None:
         raise SettingsError(f"{evaluation.protocol.title} has no marked answer runs.")
@@ -99,8 +98,8 @@ def import_marked(
             'no mark would change. Set policy = "people" in [settings] of assay.toml.'
         )
     rulings = _rulings(words, paths, originals)
-    with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
-        ledger.checked()  # before anybody's label takes the place of another
+    with ledger.trial() as trial:  # so that, of two concurrent imports, the second sees the first
+        ledger.checked()  # before any label overrules another
         before = scored.score(ledger, whole=True)
         published = before.findings.detail.answers
         edits = read_edits(paths, originals, published, who, rulings=rulings, reason=reason)
@@ -148,7 +147,7 @@ def _tell_of_another_spelling(name: str, people: Iterable[str], note: Note) -> N
 
 
 def _marked(opened: Folder, path: Path) -> Evaluation:
-    """The evaluation that has marked answer runs; raises SettingsError where none has."""
+    """The evaluation that supports marked answer runs; raises SettingsError if none does."""
     for name in opened.protocols:
         evaluation = Evaluation.open(opened.for_protocol(name), find_protocol(name), None)
         if evaluation.marked is not None:
@@ -163,8 +162,8 @@ def _marked(opened: Folder, path: Path) -> Evaluation:
 def _rulings(
     words: Iterable[tuple[str, bool]], paths: Sequence[Path], originals: Originals
 ) -> Rulings:
-    """What is said outright of answers, by run and question; raises SettingsError for an answer
-    that is not in exactly one of the files."""
+    """Explicit rulings on answers, by run and question; raises SettingsError for an answer that is
+    not in exactly one of the files."""
     given = [run_name(path) for path in paths]
     known = {one.id for one in originals.questions}
     rulings: dict[tuple[str, str], bool] = {}
@@ -239,10 +238,10 @@ def import_labels(
     dry_run: Annotated[bool, Option("Show what would change; write nothing.")] = False,
     note: Note,
 ) -> LabelsImported:
-    """Read one file of labels as JSON Lines, or marked answer runs, into the ledger, all or
-    nothing; with ``dry_run`` only say what would follow. ``note`` hears what the person should
-    know. Raises SettingsError for files and options that do not go together, FormatError with all
-    faults, LedgerError."""
+    """Import one JSON Lines file of labels, or marked answer runs, into the ledger, all or nothing;
+    with ``dry_run`` only report what would change. ``note`` is called with messages for the person.
+    Raises SettingsError for files and options that do not go together, FormatError with all faults,
+    LedgerError."""
     opened = Folder.open(folder)
     who = None if by is None else person(by)
     words = [*((text, True) for text in correct), *((text, False) for text in wrong)]
@@ -269,8 +268,8 @@ def import_labels(
 
 
 def _is_marked(path: Path) -> bool:
-    """Whether a file is an answer run; anything that is no table and does not look like JSON is
-    taken for one."""
+    """Whether a file is an answer run; any file that is no table and does not look like JSON counts
+    as one."""
     if path.name.endswith((".jsonl", ".json")) or is_table(path):
         return False
     first = next((line for line in read_text(path).lines if line.strip()), "")
@@ -287,8 +286,8 @@ def _import_lines(
         about = opened or Opened.of(folder)
         return {one.unit_hash: one.content for one in about.people_requests(ledger)}
 
-    with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
-        ledger.checked()  # before anybody's label takes the place of another
+    with ledger.trial() as trial:  # so that, of two concurrent imports, the second sees the first
+        ledger.checked()  # before any label overrules another
         before = None if opened is None else opened.score(ledger)
         incoming = Incoming(ledger, path, who, asked)
         people = _people(ledger)

@@ -1,4 +1,4 @@
-"""Labels as Parquet files, for tools that read columns: a folder for each task and labeller."""
+"""Labels as Parquet files for columnar tools, in a folder for each task and labeller."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ from assay.model.errors import SettingsError
 from assay.protocols.output import json_bytes, write_bytes
 from assay.tasks.base import content_hash
 
-_LONGEST = 150  # characters of a folder's name
+_LONGEST = 150  # most characters in a folder's name
 
 
 def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
     """Write all labels, or those of one task, to ``task=TASK/labeller=NAME/part-N.parquet`` in a
-    folder, with the head of the ledger, by which a whole export is known. The folder is there once
-    it is whole. Returns how many labels were written. Raises SettingsError where the folder holds
-    something, or cannot be written."""
+    folder, with the ledger's head, which identifies a whole export. The folder appears only when
+    complete. Returns the number of labels written. Raises SettingsError if the folder is not empty
+    or cannot be written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsError(f"{folder} is not empty. Name a new folder.")
-    folder = folder.resolve()  # a link to a folder stays one
+    folder = folder.resolve()  # a symbolic link to a folder is kept
     if folder.is_mount():
         raise SettingsError(f"{folder} is the root of a disk. Name a folder on it.")
     head, count = ledger.head(), 0
     part = folder.with_name(f".{folder.name}.part")
-    rmtree(part, ignore_errors=True)  # of an export that was killed
+    rmtree(part, ignore_errors=True)  # left by an export that was killed
     try:
         for number, some in enumerate(ledger.rows(tasks_named(task), AT_ONCE)):
-            rows = list(takewhile(lambda row: row[0] <= head.labels, some))  # others may be adding
+            rows = list(
+                takewhile(lambda row: row[0] <= head.labels, some)
+            )  # others may be adding labels
             write_part(rows, part, number)
             count += len(rows)
         write_head(head, part)
@@ -50,7 +52,8 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
 
 
 def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None:
-    """Write some labels, rows of :data:`assay.ledger.lines.WHOLE`, as files of that number."""
+    """Write labels, rows of :data:`assay.ledger.lines.WHOLE`, as files with the part number
+    ``number``."""
     readable = [
         [unpacked(x) if at in HASHES and x is not None else x for at, x in enumerate(row)]
         for row in rows
@@ -64,12 +67,12 @@ def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None
 
 
 def write_head(head: Head, folder: Path) -> None:
-    """Write the head of the ledger whose labels a folder holds, now that it does."""
+    """Write the head of the exported ledger, once the folder holds all its labels."""
     write_bytes(folder / WRITTEN, json_bytes(head.in_manifest()))
 
 
 def _named(name: str) -> str:
-    """A text as part of a folder's name, in which each other text is another."""
+    """Encode a text as part of a folder's name; different texts give different names."""
     quoted = quote(name, safe="")
     if len(quoted) <= _LONGEST:
         return quoted

@@ -1,4 +1,4 @@
-"""The page that stands over the reports of a folder's several protocols."""
+"""Overview page above the reports of a folder's several protocols."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ AGREEMENT_HEADING = ("leaderboard", "and", "τ-b", "ρ", "runs", "low", "high")
 
 
 def uncompared(count: int, of: int) -> str:
-    """Why pairs of leaderboards are not compared."""
+    """Explain why pairs of leaderboards are not compared."""
     which = "No two leaderboards have" if count == of else f"{count} of {of} pairs do not have"
     return f"{which} two runs in common: runs are the same if their names are the same."
 
 
 def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None = None) -> Page:
-    """The first measure of every leaderboard, run by run, and how the leaderboards agree; the
-    reports of the protocols are linked as they lie under the page, or where ``reports`` says."""
+    """The first measure of every leaderboard, run by run, and how the leaderboards agree. Links go
+    to the protocols' reports below the page, or where ``reports`` says."""
     found = results.by_protocol
     boards = {
         f"{name}: {measure}": scores
@@ -78,7 +78,7 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
         nothing=all_usable(
             len({number for one in found.values() for number, _ in one.used.rows()})
-        ),  # those that protocols share count once
+        ),  # labels shared by several protocols count once
         lede=results.stands_on_in_words,
         warnings=results.warnings,
         out=f"{folder.out_in_words}PROTOCOL/",
@@ -86,7 +86,7 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
 
 
 def _gaps(name: str, one: Result) -> Iterator[Gap]:
-    """What a protocol lacks, under its name."""
+    """What a protocol lacks, labelled with its name."""
     if one.findings.unlabelled is None:
         for gap in one.gaps:
             yield Gap(gap.count, f"{gap.what} ({name})", gap.so, gap.grave)

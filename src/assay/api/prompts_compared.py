@@ -1,4 +1,4 @@
-"""One prompt for all beside steps: what each asks, costs and answers.
+"""One prompt compared with several steps: what each asks, costs and answers.
 
 Source of the question: Sakai et al. (R2C2 overview, section 3.1), who divide their own pipeline
 into simple subtasks and leave open whether that is better.
@@ -19,9 +19,9 @@ Value = int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Prompting:
-    """What came of one way to ask: ``answered`` topics, those of them that say that they do not
-    know, nuggets an answer and the mean confidence (0-100; None without an answer), things that
-    could not be used, and what it took."""
+    """Results of one prompting style: number of ``answered`` topics, and of those answered "don't
+    know"; nuggets per answer and mean confidence (0-100), both None without an answer; unusable
+    replies; and usage."""
 
     answered: int
     unknown: int
@@ -51,8 +51,8 @@ class Prompting:
 
 @dataclass(frozen=True, slots=True)
 class PromptsCompared:
-    """Both ways on the same topics and passages; ``same`` is the share of the topics answered by
-    both whose answers are the same but for case, articles and punctuation."""
+    """Both styles on the same topics and passages. ``same`` is the share of the topics answered by
+    both whose answers are equal up to case, articles and punctuation."""
 
     one: Prompting
     steps: Prompting
@@ -72,7 +72,7 @@ class PromptsCompared:
         )
 
     def rows(self) -> Iterator[tuple[str, Value, Value]]:
-        """What is compared, with its value of one prompt and of steps; of dollars four decimals."""
+        """Each quantity with its value for one prompt and for steps; dollars have four decimals."""
         names = {
             "answered": "topics answered", "unknown": "answers “I don't know”",
             "nuggets": "nuggets an answer", "confidence": "mean confidence",

@@ -1,4 +1,4 @@
-"""Confidences mended by what was seen on other questions."""
+"""Recalibration of confidences, learned from other questions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from assay.systems.recalibration import (
 
 @dataclass(frozen=True, slots=True)
 class Recalibrated:
-    """A map of confidences, what it does where, and what should be known of it."""
+    """A fitted map of confidences, its effects, and notes on it."""
 
     method: Calibration
     fitted: Map
@@ -67,13 +67,13 @@ def recalibrate(
     bins: Annotated[int, Option("Number of bins for ECE.", least=1, most=MOST_BINS)] = 10,
     note: Note,
 ) -> Recalibrated:
-    """Learn a map from a run of ``seen`` and write what it makes of the run ``apply_to`` to
-    ``output``. Raises FormatError, and SettingsError for what does not go together."""
+    """Fit a map on a run of ``seen``, apply it to the run ``apply_to`` and write the result to
+    ``output``. Raises FormatError, and SettingsError for options that do not go together."""
     if (apply_to is None) != (output is None):
         raise SettingsError("--apply and -o must be given together.")
     if output is not None:
         require_plain(output)
-    # Folds are the same however the file is sorted.
+    # Sorted, so that the folds do not depend on the order of the file.
     rows = sorted(_seen(seen, run, note), key=lambda row: natural_key(row.topic))
     p, correct = _arrays(rows)
     crossed = cross_validated(method, p, correct, folds=folds)
@@ -126,7 +126,8 @@ def _arrays(rows: Sequence[ConfidenceRow]) -> tuple[Floats, Bools]:
 def _apply(
     fitted: Map, source: Path, output: Path, bins: int
 ) -> tuple[list[Effect], frozenset[str]]:
-    """Write the mended run; its effect where correctness is known, and the run's topics."""
+    """Write the recalibrated run. Returns the effect, if correctness is known, and the run's
+    topics."""
     text = read_text(source)
     if clean(next((line for line in text.lines if clean(line)), "")).startswith("<"):
         run = read_ac_run(source).require().run
@@ -144,7 +145,7 @@ def _apply(
 
 
 def _ac_run(text: SourceText, run: AnswerRun, fitted: Map) -> bytes:
-    """The same bytes but for the confidences, rounded to whole percentages."""
+    """The same bytes except for the confidences, which are rounded to whole percentages."""
     lines = text.data.split(text.separator)
     for answer in run.answers.values():
         mapped = round(float(fitted(np.array([answer.confidence / 100]))[0]) * 100)

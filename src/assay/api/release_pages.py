@@ -1,4 +1,4 @@
-"""The pages of a release: each team's, and one for all that shows no answers and no passages."""
+"""The pages of a release: one per team, and a public one without answers and passages."""
 
 from __future__ import annotations
 
@@ -42,14 +42,13 @@ _NUMBERS = (Table, Grid, Scatter, Curves, Reliability, LineChart, Beside, Panels
 
 
 def told_to_all(warnings: Sequence[str]) -> tuple[str, ...]:
-    """Warnings for everybody: of each kind how many there are, without names, places and whatever
-    they quote."""
+    """Warnings for the public: the count of each kind, without names, places or quoted text."""
     kinds = Counter(map(masked, warnings))
     return tuple(f"{count:,} × {kind}" if count > 1 else kind for kind, count in kinds.items())
 
 
 def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, list[str]]:
-    """The page without answers and passages, and the titles of sections it has no room for."""
+    """The page without answers and passages, and the titles of sections that did not fit."""
     page = replace(without_names(page), warnings=told_to_all(page.warnings))
     first = list(page.first)
     remaining = [one for part in page.parts if (one := _without_texts(part)) is not None]
@@ -62,7 +61,7 @@ def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, li
         public = replace(page, first=tuple(first), parts=tuple(remaining), lede=tuple(said),
                          out=f"dossier/{place}")  # fmt: skip
         size = len(html_of(public))
-        goes = remaining or first  # corrected scores, which are in tables/ too, come last
+        goes = remaining or first  # corrected scores are in tables/ too, so they come last
         if size >= PAGE_BYTES and not goes:
             note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB: too large.")
         if not goes or size < PAGE_BYTES:
@@ -72,10 +71,9 @@ def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, li
 
 
 def _without_texts(part: Part) -> Part | None:
-    """A section with its tables of numbers, grids and pictures; None where nothing is left. Tables
-    with columns of texts, cards, answers and lists by query show what runs and passages say, and
-    so may what is told of a grid's rows and columns. How each of the people labelled is nobody
-    else's business."""
+    """A section reduced to numeric tables, grids and figures, or None if nothing is left. Tables
+    with text columns, cards, answers and lists by query show what runs and passages say; so may the
+    notes on a grid's rows and columns. How each person labelled is private."""
     if part.of_people:
         return None
     items = tuple(
@@ -87,8 +85,8 @@ def _without_texts(part: Part) -> Part | None:
 
 
 def without_names(page: Page) -> Page:
-    """Who labelled, without the names of people, and without where machines are asked: addresses
-    are an organiser's own."""
+    """The page without the names of people who labelled, and without the machines' endpoints, whose
+    addresses are the organiser's own."""
     labelled, policy = [], policy_without_names(page.policy)
     for one in page.labelled:
         people = [name for name in one.counted if name.startswith(_PERSON)]
@@ -107,7 +105,7 @@ def without_names(page: Page) -> Page:
 
 
 def policy_without_names(policy: str) -> str:
-    """A policy without the names of the people who are left out, or who alone count."""
+    """A policy without the names of people whom it leaves out or uses alone."""
     rule, *left_out = policy.split(WITHOUT)
     if rule.startswith(f"only:{_PERSON}"):
         rule = f"only:{_PERSON}…"
@@ -128,9 +126,9 @@ def runs_by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str
 def team_page(
     result: Result, page: Page, team: str, runs: Sequence[str], place: str, seal: str
 ) -> Page:
-    """Of the leaderboards of the result's ``page`` a team's ``runs`` with their ranks among all,
-    the warnings that name them, and how each did topic by topic beside all. No other run is
-    named."""
+    """A team's page: its ``runs`` on the leaderboards of ``page`` with their ranks among all runs,
+    the warnings that name them, and their results topic by topic beside those of all. No other run
+    is named."""
     ranks = [ranked(result.findings.scores, board) for board in result.findings.boards]
     every = sorted({run for order in ranks for run in order} | {*runs}, key=len, reverse=True)
     name = re.compile("|".join(rf"(?<![\w-]){re.escape(run)}(?![\w-])" for run in every))
@@ -198,8 +196,8 @@ def _topic_table(result: Result, board: Board, measure: str, own: Sequence[str])
 
 
 def _spread(ends: Sequence[Range], *, lower: bool) -> tuple[Range, Range, Range]:
-    """Best, median and worst of all runs, each from its floor to its ceiling: all three rise with
-    every value, so that their ends are those of the runs' ends."""
+    """Best, median and worst of all runs, each as a range. All three are monotone in the values, so
+    that their floors and ceilings are those of the runs' floors and ceilings."""
     floors, ceilings = zip(*ends, strict=True)
     best, worst = (min, max) if lower else (max, min)
     return (

@@ -1,4 +1,4 @@
-"""``README.txt`` of a release: what its files, columns and measures are, for who has no Assay."""
+"""``README.txt`` of a release: its files, columns and measures, for readers without Assay."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = _SAYS["columns"]
 def readme(
     opened: Opened, results: Results, folder: Path, names: Iterable[str], licence: str
 ) -> bytes:
-    """The text for the files of a release, which lie in ``folder``."""
+    """The text that describes the files of a release in ``folder``."""
     names, policy = sorted(names), policy_without_names(results.policy)
     head = [f"{opened.folder.title}: an evaluation of retrieval-augmented generation"]
     for name, one in results.by_protocol.items():
@@ -78,7 +78,7 @@ def readme(
 
 
 def described(names: Iterable[str]) -> dict[str, str]:
-    """What the files of a release are, by the pattern that they have in common."""
+    """Descriptions of the release's files, grouped by filename pattern."""
     found = {}
     for name in names:
         pattern = next((one for one in _SAYS["files"] if fnmatchcase(name, one)), name)

@@ -1,4 +1,4 @@
-"""Scores of answers that are graded by weighted rubrics, and rubrics made of nuggets."""
+"""Scoring of answers graded by weighted rubrics, and conversion of nuggets to rubrics."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SHOWN = ("failed", "mandatory unmet", "failings")
 
 
 class Rubric(NamedTuple):
-    """How graded answers are scored: what of ``failed`` criteria, whether scores of topics are
-    ``clipped`` to 0, and whether each axis has a score too."""
+    """How graded answers are scored: how ``failed`` criteria count, whether topic scores are
+    ``clipped`` at 0, and whether each axis gets its own score."""
 
     failed: FailedCriteria = "out"
     clipped: bool = False
@@ -35,7 +35,7 @@ class Rubric(NamedTuple):
 
 
 def rubric_scores(files: Sequence[Path], rubric: Rubric, topics: Topics, note: Note) -> LabelScores:
-    """The scores of graded answers. Raises FormatError with the faults of all files."""
+    """Score graded answers. Raises FormatError with the faults of all files."""
     answers = read_labelled_answers(files, read_graded_answers, note)
     for line in _remarks(answers, rubric):
         note(line)
@@ -80,7 +80,7 @@ def _value(one: GradedCriterion) -> float | None:
 
 
 def _counts(answers: Sequence[GradedAnswer]) -> dict[str, dict[str, int]]:
-    """run -> criteria, those that failed, mandatory ones that are unmet, and failings found."""
+    """By run, the number of criteria, failed criteria, unmet mandatory ones, and failings."""
     found: dict[str, dict[str, int]] = {}
     for answer in answers:
         mine = found.setdefault(
@@ -96,8 +96,8 @@ def _counts(answers: Sequence[GradedAnswer]) -> dict[str, dict[str, int]]:
 
 
 def _axes(answers: Sequence[GradedAnswer]) -> Iterator[dict[str, Any]]:
-    """Of each run and axis how many criteria are unmet, of those with a verdict, and what its
-    failings cost in all."""
+    """By run and axis, the number of unmet criteria among those with a verdict, and the total cost
+    of failings."""
     found: dict[tuple[str, str], list[GradedCriterion]] = defaultdict(list)
     for answer in answers:
         for one in answer.criteria:
@@ -144,7 +144,7 @@ def _remarks(answers: Sequence[GradedAnswer], rubric: Rubric) -> Iterator[str]:
 
 
 def rubrics_of_nuggets(file: Path, note: Note) -> bytes:
-    """Rubrics made of a file of nuggets, as RAGDoll reads them. Raises FormatError."""
+    """Convert a file of nuggets to rubrics, as RAGDoll reads them. Raises FormatError."""
     lists = used(read_nuggets(file), note)
     empty = [topic for topic, one in lists.items() if not rubric_of_nuggets(one.nuggets)]
     if empty:

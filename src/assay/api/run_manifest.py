@@ -1,4 +1,4 @@
-"""The manifest beside a run: what it was made from, and by what."""
+"""The manifest beside a run: its inputs, and what produced it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SGSS: weights learned from preferences."""
+"""SGSS criterion weights learned from preferences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.protocols.sgss.protocol import SGSS
 
 @dataclass(frozen=True, slots=True)
 class LearnedWeights:
-    """What was learned, as it was written to ``path``."""
+    """Learned weights, as written to ``path``."""
 
     learned: Learned
     path: Path
@@ -34,19 +34,19 @@ def learn_weights(
     policy: str | None,
     labeller: str | None,
 ) -> LearnedWeights:
-    """Learn weights from the training part of a folder's preferences (with ``degraded`` from its
-    originals and their degraded versions too), and write them. Raises SettingsError, FormatError
-    and LedgerError."""
+    """Learn weights from the training part of a folder's preferences (with ``degraded``, also from
+    its originals and their degraded versions) and write them. Raises SettingsError, FormatError and
+    LedgerError."""
     seen = Folder.open(folder, labeller=labeller).for_protocol("sgss")
     opened = Evaluation.open(seen, SGSS, policy)
     settings = opened.settings
     if not isinstance(settings, SgssSettings):  # pragma: no cover (opened with SGSS)
         raise TypeError("not an SGSS folder")
     with opened.folder.open_ledger(create=False) as ledger:
-        ledger.checked()  # before a number rests on a label
+        ledger.checked()  # checked before any number rests on a label
         labellers, _ = opened.folder.labellers_for_scoring(opened.tasks)
         book = LabelBook.open(ledger, opened.policy, tasks(settings), labellers)
-        # Every label that is there tells, of criteria that are no longer asked about, too.
+        # All labels are used, including those on criteria no longer asked about.
         inputs = replace(opened.inputs, unasked=frozenset())
         judged = judge_all(inputs, settings, book)
         learned = learn(inputs, settings, judged, select=select, degraded=degraded)

@@ -1,4 +1,4 @@
-"""Export a task's units as a spreadsheet for people to fill in."""
+"""Export of a task's units to a spreadsheet for people to fill in."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from assay.tasks.registry import REGISTRY
 
 
 class Which(StrEnum):
-    """Which units a sheet has."""
+    """Which units a sheet contains."""
 
     ALL = "all"
     OPEN = "open"
@@ -38,8 +38,9 @@ class Which(StrEnum):
 def export_sheet(
     opened: Opened, ledger: Ledger, task: str | None, which: Which, where: WhereUsed
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """A table of one task for people to fill in, without existing labels: the header, and a row for
-    each unit, by topic and run. Raises SettingsError if no task is named, or none was drawn."""
+    """The header and rows of a table for people to fill in: one row per unit of one task, by topic
+    and run, without existing labels. Raises SettingsError if no task is named, or none was
+    drawn."""
     by_hand = (one for part in opened.parts.values() for one in part.tasks if one.by_people)
     asked = {one.name for one in (*opened.tasks(), *by_hand)}
     named = [one for one in tasks_named(task) or () if one in asked]
@@ -64,14 +65,15 @@ def export_sheet(
 
 
 def require_place(path: Path, *, sheet: bool) -> None:
-    """Raises SettingsError where what is no ``sheet`` would be written to a table; and for a sheet
-    in which verdicts were filled in, or may have been: to write over it would lose them."""
+    """Check that a file may be written. Raises SettingsError if labels that are not a ``sheet``
+    would be written to a table, or if a sheet in which verdicts were or may have been filled in
+    would be overwritten."""
     if not sheet and is_table(path):
         raise SettingsError(
             f"{path}: labels are written as JSON Lines, so name the file .jsonl. For a table that "
             "people fill in, use --sheet with --task."
         )
-    if not sheet or not path.is_file():  # a pipe would be waited for
+    if not sheet or not path.is_file():  # reading a pipe would block
         return
     cure = "Choose another file name, or import this file and delete it."
     try:
@@ -110,7 +112,7 @@ def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator
 
 
 def _unlabelled(opened: Opened, ledger: Ledger, asked: Iterable[Request]) -> Iterator[Request]:
-    """The units without a usable label that counts."""
+    """Units without a usable label that counts."""
     books = [one.book(ledger) for one in opened.parts.values()]
     for request in asked:
         found = (one.find(request.task, request.content) for one in books)

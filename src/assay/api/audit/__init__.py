@@ -1,1 +1,1 @@
-"""What a folder's judge can be fooled by, shown on the folder's own units."""
+"""Audit of a folder's judge: how it can be fooled, shown on the folder's own units."""

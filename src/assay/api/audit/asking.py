@@ -1,4 +1,4 @@
-"""What an audit asks: units that probes changed, shuffled, or put once more."""
+"""The questions of an audit: units changed by a probe, reordered, or asked a second time."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _BLOCK = 1000
 
 @dataclass(frozen=True)
 class Base:
-    """A unit as the folder has it, with the verdict that the ledger has of its labeller, and the
-    number that it comes to (0 where the task has none). ``order`` is its place in the sample: it
-    depends on the seed and the unit alone, so that a unit stays when others come."""
+    """A unit of the folder, its labeller's verdict in the ledger, and the verdict's value (0 if the
+    task has none). ``order``, its place in the sample, depends only on the seed and the unit, so
+    that adding units does not move the others."""
 
     request: Request
     topic: str
@@ -47,7 +47,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A task of the folder and a labeller of it, with the steps of evaluations that ask it."""
+    """A task and one of its labellers, with the evaluation steps that use them."""
 
     task: AnyTask
     labeller: Labeller
@@ -60,8 +60,8 @@ class Labelled:
 
 @dataclass(frozen=True)
 class UnitSource:
-    """The same with a sample of the ``count`` units that are labelled, of each kind. ``asks``:
-    whether there is any unit."""
+    """A task and labeller with a sample of ``count`` labelled units of each kind. ``asks`` says
+    whether there are any units."""
 
     of: Labelled
     units: Mapping[Of, tuple[Base, ...]]
@@ -69,12 +69,13 @@ class UnitSource:
     asks: bool
 
     def pool(self, view: View) -> OtherUnits:
-        """What other units hold."""
+        """The contents of other units."""
         return OtherUnits.of(view, [one.request.content for one in self.units["all"]])
 
 
 def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
-    """What the protocols ask of whom; people are not audited."""
+    """The tasks of the protocols with their labellers. People are left out, as they are not
+    audited."""
     found: dict[tuple[str, str], Labelled] = {}
     for part in parts:
         labellers = part.labellers()
@@ -89,7 +90,7 @@ def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
 
 
 def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
-    """A sample of ``n`` units of each kind, and some to spare."""
+    """A sample of ``n`` units of each kind, with some to spare."""
     drawn: dict[Of, list[Base]] = {"all": [], "no": [], "yes": []}
     count, view = 0, one.view
     stream = bases(one, ledger, seed)
@@ -110,8 +111,7 @@ def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
 
 
 def bases(one: Labelled, ledger: Ledger, seed: int) -> Iterator[Base]:
-    """The units, each once, that the ledger has a usable label of by their labeller as it is asked
-    now."""
+    """Each unit once, if the ledger has a usable label by the labeller as configured now."""
     seen: set[str] = set()
 
     def requests() -> Iterator[Request]:
@@ -126,7 +126,7 @@ def bases(one: Labelled, ledger: Ledger, seed: int) -> Iterator[Base]:
 
 
 def known(one: Labelled, requests: Iterable[Request], ledger: Ledger, seed: int) -> Iterator[Base]:
-    """Those of some requests that the ledger has a usable label of."""
+    """The requests for which the ledger has a usable label."""
     stream = iter(requests)
     for some in iter(lambda: list(islice(stream, _BLOCK)), []):
         for request, label in zip(some, known_labels(ledger, one.labeller, some), strict=True):
@@ -143,9 +143,9 @@ REPEAT, ORDER, DRIFT = "repeat", "order", "drift"
 
 @dataclass(frozen=True)
 class Ask:
-    """A question of an audit: ``variant`` of the unit ``base``, whose verdict is set against the
-    one on the variant ``against`` (empty: on the unit as it is). ``order`` is the one that a list
-    was put into."""
+    """An audit question: ``variant`` of the unit ``base``. Its verdict is compared with the verdict
+    on the variant ``against`` or, if that is empty, on the unchanged unit. ``order`` is the order a
+    list was put in."""
 
     base: Base
     variant: str
@@ -156,7 +156,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Trial:
-    """A probe of a task and labeller: what is asked. ``why`` says why it is nothing."""
+    """A probe of a task and labeller, with its questions. ``why`` explains why there are none."""
 
     probe: str
     of: Labelled
@@ -167,7 +167,7 @@ class Trial:
 
 @dataclass
 class AuditQuestion:
-    """All trials of a task and labeller, with the labeller that is asked them."""
+    """All trials of a task and labeller, and the labeller to ask."""
 
     of: Labelled
     trials: list[Trial]
@@ -182,12 +182,12 @@ class AuditQuestion:
         self.labeller = audited(self.of.labeller, origins)
 
     def plan(self, ledger: Ledger | None, *, retry_failed: bool = False) -> Plan:
-        """What is to be asked that the ledger does not know."""
+        """The questions that the ledger cannot answer yet."""
         requests = [ask.request for trial in self.trials for ask in trial.asks]
         return plan(ledger, self.labeller, requests, retry_failed=retry_failed, across_tasks=False)
 
     def labels(self, ledger: Ledger) -> dict[tuple[str, int], Label]:
-        """What came of it, by the hash of the unit and the number of the sample."""
+        """The resulting labels by unit hash and sample number."""
         requests = {
             request_key(self.labeller, ask.request): ask.request
             for trial in self.trials
@@ -200,7 +200,7 @@ class AuditQuestion:
 
 
 def trial(source: UnitSource, probe: str, *, n: int, seed: int, repeats: int) -> Trial:
-    """One probe of what is asked in a folder."""
+    """Set up one probe for a task and labeller."""
     view = source.of.view
     if not source.count:
         return Trial(probe, source.of, why="the ledger has no label for it yet: judge first")
@@ -234,7 +234,7 @@ def trial(source: UnitSource, probe: str, *, n: int, seed: int, repeats: int) ->
 
 
 def repeated(base: Base, asking: int) -> Request:
-    """The very question, put once more under another number."""
+    """The same question again, under another sample number."""
     request = base.request
     return Request(request.task, request.unit, asking * STRIDE, topic=base.topic)
 
@@ -265,12 +265,12 @@ def _changed(source: UnitSource, view: View, probe: Probe, n: int, seed: int) ->
 
 
 def _random(seed: int, probe: str, base: Base) -> Random:
-    """Draws that are the same in every run."""
+    """A generator that draws the same values in every run."""
     return Random(f"{seed} {probe} {base.unit}")  # noqa: S311 (nothing is to be kept secret)
 
 
 def drift_trial(source: UnitSource, ledger: Ledger, *, n: int, seed: int, day: date) -> Trial:
-    """The units that were asked on earlier days, else ``n`` of them, asked anew on a day."""
+    """Repeat units on a given day: those of earlier days, or ``n`` units if there are none."""
     if not source.count:
         return Trial(DRIFT, source.of, why="the ledger has no label for it yet: judge first")
     frozen = dict.fromkeys(label.unit for label in earlier(source.of, ledger))
@@ -294,7 +294,7 @@ def drift_trial(source: UnitSource, ledger: Ledger, *, n: int, seed: int, day: d
 
 
 def earlier(of: Labelled, ledger: Ledger) -> Iterator[Label]:
-    """Labels that were asked for to see whether the labeller drifts, oldest first."""
+    """Labels of earlier drift checks of this labeller, oldest first."""
     name = audited(of.labeller, {}).id.name
     for label in ledger.labels([of.task.name]):
         asking = label.sample // STRIDE

@@ -1,4 +1,4 @@
-"""What came of an audit: what was asked, set against what the judge said before."""
+"""Findings of an audit: the new verdicts compared with the judge's earlier ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = (
 
 CHANGE, EQUAL = "change", "share equal"
 RESAMPLES = 2000
-_FEW_TOPICS = 10  # with fewer an interval by topic is rough
+_FEW_TOPICS = 10  # with fewer topics, an interval by topic is rough
 
 LabelsBySample = Mapping[tuple[str, int], Label]
 """Labels of an audit by the hash of the unit and the number of the sample."""
@@ -31,8 +31,8 @@ LabelsBySample = Mapping[tuple[str, int], Label]
 
 @dataclass(frozen=True)
 class Example:
-    """A unit that shows what a probe does: the judge's verdict ``before`` and ``after``, without
-    reasons, and the contents that they are of."""
+    """A unit that shows the effect of a probe: the judge's verdicts ``before`` and ``after``,
+    without reasons, and the contents they refer to."""
 
     topic: str
     before: Mapping[str, Any]
@@ -43,14 +43,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a variant of a probe came to, of a task (or measure) and a labeller.
+    """The result of one variant of a probe, for a task (or measure) and a labeller.
 
-    ``n`` units were judged both ways; ``missing`` have no usable label. ``up`` and ``down`` are how
-    many verdicts rose and fell, ``before`` and ``after`` shares of yes (of graded verdicts their
-    mean, where no grade is picked out). ``figure`` names the ``value`` with its interval from
-    ``low`` to ``high``; ``p`` is of the exact McNemar test, or of the paired bootstrap by topic.
-    What cannot be had is None, and ``note`` says why. ``against`` is the variant that ``before`` is
-    of.
+    ``n`` units have both verdicts; ``missing`` units lack a usable label. ``up`` and ``down`` count
+    the verdicts that rose and fell. ``before`` and ``after`` are shares of yes, or means of graded
+    verdicts if no grade is singled out. ``figure`` names the ``value``, whose interval runs from
+    ``low`` to ``high``; ``p`` comes from the exact McNemar test or the paired bootstrap by topic.
+    What cannot be computed is None, and ``note`` says why. ``against`` is the variant that
+    ``before`` belongs to.
     """
 
     probe: str
@@ -75,13 +75,13 @@ class Finding:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """Its cells under :data:`COLUMNS`."""
+        """The cells of the finding under :data:`COLUMNS`."""
         return tuple(getattr(self, name) for name in COLUMNS)
 
 
 @dataclass(frozen=True)
 class VerdictPair:
-    """Two verdicts that are set against each other."""
+    """Two verdicts to compare."""
 
     ask: Ask
     before: Mapping[str, Any]
@@ -93,7 +93,7 @@ class VerdictPair:
 
 
 def findings(trial: Trial, labels: LabelsBySample, *, level: float, seed: int) -> Iterator[Finding]:
-    """What a trial came to; one finding that says why where it came to nothing."""
+    """The findings of a trial, or one finding that says why there are none."""
     nothing = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
     if not trial.asks:
         yield replace(nothing, note=trial.why)
@@ -119,10 +119,10 @@ def findings(trial: Trial, labels: LabelsBySample, *, level: float, seed: int) -
 def _pairs(
     trial: Trial, asks: Sequence[Ask], labels: LabelsBySample
 ) -> tuple[list[VerdictPair], int]:
-    """The pairs of verdicts of a variant, and of how many one is missing."""
+    """The verdict pairs of a variant, and the number of pairs in which a verdict is missing."""
     other = {
         (ask.base.unit, ask.variant): ask.request.unit_hash for ask in trial.asks
-    }  # what a variant made of each unit
+    }  # each unit as changed by the variant
     pairs = []
     for ask in asks:
         after = usable(labels.get((ask.request.unit_hash, ask.request.sample)))
@@ -148,7 +148,7 @@ def _first(pairs: Sequence[VerdictPair], wanted: Callable[[VerdictPair], bool]) 
 
 
 def low_high(interval: Interval | None) -> dict[str, Any]:
-    """An interval as fields of a finding; none has none."""
+    """An interval as the fields of a finding, which are None if there is no interval."""
     return {} if interval is None else {"low": interval.low, "high": interval.high}
 
 
@@ -167,8 +167,8 @@ def _changed(
     level: float,
     seed: int,
 ) -> Finding:
-    """A variant that changes what is judged: the units' verdicts before and after."""
-    chosen = trial.kind != "all"  # by the judge's own verdict: it says yes, or no, to all
+    """Compare verdicts before and after, for a variant that changes what is judged."""
+    chosen = trial.kind != "all"  # the judge answers yes, or no, to everything
     binary = view.binary or chosen
     least = view.top if trial.kind == "yes" else view.positive
 
@@ -220,7 +220,7 @@ def _equal(
     view: View | None,
     level: float,
 ) -> Finding:
-    """The same questions put again: the share of labels that are as before. A unit is one, however
+    """Share of labels that stay the same when a question is repeated. A unit counts once, however
     often it was asked."""
     pairs = [
         VerdictPair(ask, ask.base.verdict, after)
@@ -251,9 +251,9 @@ def _equal(
 def _orders(
     own: Finding, view: View, listed: Listed, pairs: Sequence[VerdictPair], level: float
 ) -> Iterator[Finding]:
-    """Lists in another order: whether their entries are judged as before, and of how many units
-    more entries are judged higher that came nearer to the beginning (primacy), or to the end
-    (recency). Entries of a unit are no independent cases, so that it counts once."""
+    """Compare verdicts on reordered lists: whether entries are judged as before, and in how many
+    units more entries rise when moved nearer to the beginning (primacy) or the end (recency).
+    Entries of a unit are not independent, so each unit counts once."""
     entries = listed.values
     same, early, late = 0.0, 0, 0
     ups = downs = 0
@@ -292,9 +292,9 @@ def _orders(
 
 
 def drift_findings(trial: Trial, labels: LabelsBySample, *, level: float) -> Iterator[Finding]:
-    """Units asked anew on several days, each day's labels set against the first ones; ``labels``
-    has those of all days. The intervals hold together however many days there are, and so does the
-    alarm: it is raised where the exact test of a day speaks against chance at that day's level."""
+    """Compare each day's repeated labels with the original ones; ``labels`` holds those of all
+    days. The intervals hold jointly over any number of days, and so does the alarm, raised if a
+    day's exact test is significant at that day's level."""
     own = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
     if not trial.asks:
         yield replace(own, note=trial.why)

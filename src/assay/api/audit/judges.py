@@ -1,8 +1,9 @@
-"""Whom each of several judges favours, where the ledger has the labels of more than one.
+"""Favouritism among judges, for folders in which the ledger has labels by more than one.
 
-By how much does a judge prefer runs of its own family more than judges of other families do, and
-than people do? That a family is better shows to all judges alike, so that it goes out of the
-difference. What is left may be the one judge's fault or the others': only people's labels tell.
+How much more does a judge prefer runs of its own family than judges of other families, or people,
+do? If a family is simply better, all judges see it and the difference cancels it out. Any remainder
+may be the fault of this judge or of the others; only people's labels can tell.
+
 Source of the question: the R2C2 overview (Sakai et al. 2025), sections 2.3 and 4.2; Panickssery,
 Bowman & Feng 2024.
 """
@@ -31,7 +32,7 @@ from assay.protocols.results import Findings
 
 @dataclass(frozen=True)
 class JudgedApart:
-    """An evaluation as the labels of each of several ``judges`` alone have it."""
+    """An evaluation scored separately with the labels of each of several ``judges``."""
 
     part: Evaluation
     ledger: Ledger
@@ -39,7 +40,7 @@ class JudgedApart:
 
     @cached_property
     def findings(self) -> Mapping[str, Findings]:
-        """By judge."""
+        """Findings by judge."""
         part = self.part.quick()
         return {
             one: replace(part, policy=Policy.parse(f"only:{one}")).score(self.ledger).findings
@@ -47,8 +48,8 @@ class JudgedApart:
         }
 
     def tables(self, measure: str) -> tuple[tuple[str, ...], dict[str, Floats]]:
-        """The runs, and by judge their values, runs × topics, NaN where a topic is undefined, of
-        those judges of whose labels none is missing."""
+        """The runs, and each judge's values (runs × topics, NaN where a topic is undefined). Only
+        judges without missing labels are included."""
         found: dict[str, Floats] = {}
         runs: tuple[str, ...] = ()
         for judge, one in self.findings.items():
@@ -61,7 +62,7 @@ class JudgedApart:
         return runs, found
 
     def scores(self, judge: str, measure: str, runs: Sequence[str]) -> Floats | None:
-        """What a judge alone scores the runs; None where labels are missing."""
+        """The runs' scores by one judge alone, or None if labels are missing."""
         found = self.findings[judge].scores
         values = [found[run][measure].value if measure in found.get(run, {}) else None
                   for run in runs]  # fmt: skip
@@ -78,9 +79,9 @@ def of_judges(
     level: float,
     seed: int,
 ) -> Iterator[Finding]:
-    """A finding for each judge of a named family and each measure that it was asked enough for:
-    against the other judges, and against people (``corrected``; of ``configured`` judges that is
-    told elsewhere). Nothing where the ledger has one judge."""
+    """Compare each judge of a named family with the other judges and with people, for each measure
+    with enough of its labels. ``corrected`` holds people's corrected scores; for the ``configured``
+    judges another probe reports that comparison. Empty if the ledger has one judge."""
     machines = (one for one in ledger.labellers().values() if not (one.is_human or one.is_audited))
     judges = sorted({one.name for one in machines})
     if len(judges) < 2:
@@ -115,8 +116,8 @@ def _beside(
     level: float,
     seed: int,
 ) -> Iterator[Finding]:
-    """Each judge beside those of other families: (own runs − others) by it, less the same by
-    them, a mean over topics."""
+    """Compare a judge with the judges of other families: the lead of its own family's runs over the
+    other runs by its labels, less the same lead by their labels, averaged over topics."""
     runs, tables = apart.tables(measure)
     if len(tables) < 2:
         return

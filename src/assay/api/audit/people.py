@@ -1,5 +1,5 @@
-"""What people's labels say of the judge: flattery of its own family, circularity, the top of the
-table, small differences, length. Nobody is asked anything."""
+"""Probes that compare the judge with people's existing labels: own-family preference, circularity,
+order at the top, small differences and length. No new labels are requested."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ LENGTH = "length"
 AGAINST_PEOPLE = "Δ mean(f − y)"
 
 _QUARTER = 0.25
-_LEAST_TOP = 3  # runs of which an order can be spoken of
-_LEAST_UNITS = 10  # labelled by both, for a slope
+_LEAST_TOP = 3  # fewest runs that can be ranked meaningfully
+_LEAST_UNITS = 10  # units labelled by both, for a slope
 _DEPTH = 20
-_SWAPS = 50  # documents moved down of a topic, at most
-_CHOICES = 200  # of runs that used the judge, at most
+_SWAPS = 50  # most documents moved down per topic
+_CHOICES = 200  # most choices of runs that used the judge
 _LABELLED = "n: topics or units of the draw"
 
 
@@ -52,9 +52,9 @@ def of_tables(
     used: Sequence[str],
     level: float,
 ) -> Iterator[Finding]:
-    """The probes that set the judge's leaderboards against corrected ones, a finding for each that
-    was asked for. ``families`` are those of runs and judges by name, ``used`` the runs that the
-    judge helped to make; names may have ``*``."""
+    """Compare the judge's leaderboards with corrected ones: one finding for each requested probe.
+    ``families`` maps the names of runs and judges to families, ``used`` names the runs that the
+    judge helped to make; names may contain ``*``."""
     for probe in probes:
         for one in found:
             if isinstance(one, str):
@@ -70,7 +70,7 @@ def of_tables(
 
 
 def _scores(one: Corrected) -> tuple[Floats, Floats]:
-    """The runs' scores, higher is better: corrected, and the judge's alone."""
+    """The runs' corrected scores, and those by the judge alone; higher is better."""
     sign = -1.0 if one.lower_is_better else 1.0
     return sign * one.value, sign * one.judge
 
@@ -100,8 +100,8 @@ def _top(own: Finding, one: Corrected) -> Iterator[Finding]:
 def of_families(
     own: Finding, one: Corrected, families: Mapping[str, str], judges: Sequence[str], level: float
 ) -> Iterator[Finding]:
-    """By how much more ``judges`` overrate runs of their own family, against people, than runs of
-    others. What people say is as well known whichever judge's scores it is set against."""
+    """How much more ``judges`` overrate runs of their own family than other runs, relative to
+    people. The uncertainty of people's labels is the same whichever judge is compared with them."""
     named = np.array([family_of(run, families) for run in one.runs])
     of_judges = sorted({f for who in judges if (f := family_of(who, families))})
     if not of_judges:
@@ -151,8 +151,8 @@ def _circle(own: Finding, one: Corrected, used: Sequence[str], level: float) -> 
 
 
 def _mean_tau(scores: tuple[Floats, Floats], ours: Bools, count: int) -> float | None:
-    """Kendall's τ of the two orders of the other runs with ``count`` of ours, on average over all
-    choices of these, or some of very many."""
+    """Mean Kendall's τ between both orders of the other runs plus ``count`` of ``ours``, over all
+    choices of these, or over a sample if there are very many."""
     places, others = np.flatnonzero(ours), np.flatnonzero(~ours)
     choices = [*islice(combinations(places, count), _CHOICES)]
     if comb(len(places), count) > _CHOICES:
@@ -166,8 +166,8 @@ def _mean_tau(scores: tuple[Floats, Floats], ours: Bools, count: int) -> float |
 def of_judged_run(
     found: Sequence[Corrected], judges: Sequence[str], level: float
 ) -> Iterator[Finding]:
-    """What a run that the judge makes (:func:`judged_runs`), the last of each, gains over
-    the mean of the others."""
+    """The lead over the mean of the other runs that the judge gives to the run made from its own
+    labels (:func:`judged_runs`), which is the last of each evaluation."""
     for one in found:
         ours = np.arange(len(one.runs)) == len(one.runs) - 1
         own = Finding(CIRCLE, one.runs[-1], one.measure, ", ".join(judges))
@@ -179,7 +179,7 @@ def of_judged_run(
 
 
 def _gain(own: Finding, one: Corrected, ours: Bools, level: float, note: str) -> Finding:
-    """What some runs are ahead of the others by people's labels (before), and by the judge's."""
+    """The lead of some runs over the others by people (before) and by the judge (after)."""
     before, after = (float(some[ours].mean() - some[~ours].mean()) for some in _scores(one))
     return replace(
         own, before=before, after=after, figure="gain by judge − by people",
@@ -188,7 +188,7 @@ def _gain(own: Finding, one: Corrected, ours: Bools, level: float, note: str) ->
 
 
 def _apart(one: Corrected, ours: Bools, others: Bools, level: float) -> dict[str, Any]:
-    """How much further the judge is off, upwards, for some runs than for others, on average."""
+    """How much more the judge overrates some runs than others, on average."""
     assert one.estimates is not None  # noqa: S101 (its runs are estimated together)
     sign = -1.0 if one.lower_is_better else 1.0
     a = sign * (ours / ours.sum() - others / others.sum())
@@ -201,14 +201,14 @@ def _apart(one: Corrected, ours: Bools, others: Bools, level: float) -> dict[str
 
 @dataclass(frozen=True)
 class Twice:
-    """A unit with its value by the judge and by a person."""
+    """A unit with a judge's value and a person's."""
 
     base: Base
     person: float
 
 
 def labelled_twice(one: Labelled, view: View, ledger: Ledger, seed: int) -> list[Twice]:
-    """The units that a person labelled, with nobody else's label in sight, and the judge."""
+    """Units labelled both by the judge and by a person who saw nobody else's label."""
     if one.task.name not in ledger.judged_by_people():
         return []
     part = one.steps[0][0]
@@ -224,8 +224,8 @@ def labelled_twice(one: Labelled, view: View, ledger: Ledger, seed: int) -> list
 def small_differences(
     one: Labelled, ledger: Ledger, *, level: float, seed: int
 ) -> Iterator[Finding]:
-    """Rankings that are best by people's labels, each with one relevant document moved down past a
-    worse one: whether the judge's labels tell the two apart by nDCG@20."""
+    """Whether the judge's labels can tell an ideal ranking by people's labels from the same ranking
+    with one relevant document moved below a worse one, by nDCG@20."""
     view = one.view
     own = Finding(SMALL, "one moved down", one.task.name, one.labeller.id.name)
     if view is None or not view.relevance:
@@ -252,8 +252,8 @@ def small_differences(
 
 
 def _told_apart(units: Sequence[Twice], random: Random) -> tuple[int, int, int]:
-    """Of pairs of a best ranking and one with a document moved down: how many the judge orders
-    rightly, how many tie, and how many there are."""
+    """Compare ideal rankings with ones in which a document was moved down; returns how many pairs
+    the judge orders correctly, how many tie, and the total."""
     best = sorted(units, key=lambda one: -one.person)[:_DEPTH]
     gains = np.array([one.base.value for one in best])
     people = [one.person for one in best]
@@ -276,7 +276,7 @@ def _told_apart(units: Sequence[Twice], random: Random) -> tuple[int, int, int]:
 
 
 def length_slope(one: Labelled, ledger: Ledger, *, level: float, seed: int) -> Iterator[Finding]:
-    """How the judge's value goes with the length of a text where people's is equal."""
+    """Slope of the judge's value over text length, among units with the same value by people."""
     view = one.view
     if view is None:
         return
@@ -318,9 +318,9 @@ JUDGED = "its own run"
 
 
 def judged_runs(evaluations: Evaluations, ledger: Ledger, *, level: float) -> Iterator[Corrected]:
-    """Of each protocol the first measure under which its runs fill places that all weigh alike, as
-    P@k and accuracy: its runs, and last one that the judge makes of what they hold. By the draw
-    that counts, or people's labels of everything; nothing where there is neither."""
+    """For each protocol, the first measure whose runs fill places of equal weight (such as P@k and
+    accuracy): its runs, and last a run that the judge makes of their units. Needs the counting
+    draw, or people's labels of everything; otherwise empty."""
     draws = ledger.draws()
     draw = whole_draw(evaluations, ledger, draws)
     if isinstance(draw, str):
@@ -348,9 +348,9 @@ def judged_runs(evaluations: Evaluations, ledger: Ledger, *, level: float) -> It
 
 
 def judged_weights(items: Items) -> Floats | None:
-    """The weights of a run that holds, of each topic, as many units as the longest run, those that
-    the judge likes best; units that it likes alike share the places that are left. None where the
-    places of a topic do not weigh alike, or scores hang on more than these units."""
+    """Unit weights of a run that holds, for each topic, as many units as the longest run, chosen by
+    the judge's preference; tied units share the remaining places. None if a topic's places differ
+    in weight or scores depend on other units too."""
     if (np.abs(items.offset) > SAME).any():
         return None
     found = np.zeros(len(items.units))
@@ -372,7 +372,7 @@ def judged_weights(items: Items) -> Floats | None:
 def _estimated(
     items: Items, draw: Draw | None, draws: Sequence[Draw], topics: Sequence[str], level: float
 ) -> Estimates | None:
-    """The corrected scores; None where the draw does not correct this measure."""
+    """Corrected scores, or None if the draw does not correct this measure."""
     try:
         if draw is None or draw.design == TOPICS:
             said = {} if draw is None else dict(zip(draw.names, draw.drawn, strict=True))
@@ -390,7 +390,7 @@ def _estimated(
 
 
 def _by_topic(items: Items, worth: Floats, topics: Sequence[str]) -> Floats:
-    """The runs' scores topic by topic, of which their scores are the means."""
+    """The runs' scores for each topic; their means are the runs' scores."""
     place = {name: at for at, name in enumerate(topics)}
     at = np.array([place[name] for name in items.topics])[items.topic]
     found: Floats = np.array([np.bincount(at, row, len(topics)) for row in items.weights * worth])

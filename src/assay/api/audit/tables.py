@@ -1,4 +1,4 @@
-"""What came of an audit as tables, as a page, and as one JSON document."""
+"""Audit results as tables, an HTML page and a JSON document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HEADING = ("probe", "n", "↑", "↓", "before", "after", "figure", "p")
 
 
 def tables(found: Sequence[Finding], *, texts: bool = False) -> Iterator[Table]:
-    """A table of each task or measure and its labeller; with ``texts`` the notes have a column."""
+    """One table for each task or measure and labeller; with ``texts``, notes get a column."""
     of: dict[tuple[str, str], list[Finding]] = {}
     for one in found:
         if one.n:
@@ -54,7 +54,7 @@ def _cells(one: Finding) -> tuple[Value, ...]:
 
 
 def _figure(one: Finding) -> str:
-    """The value with its interval; a difference with its sign."""
+    """The value with its interval; differences carry a sign."""
     if one.value is None:
         return ""
     signed = not one.figure.startswith(("share equal", "share ordered", "position"))
@@ -72,7 +72,7 @@ def _note(one: Finding) -> str:
 
 
 def remarks(found: Sequence[Finding]) -> Iterator[str]:
-    """What could not be had and why, in a line each."""
+    """What could not be computed and why, one line each."""
     why: dict[str, list[Finding]] = {}
     for one in found:
         if not one.n:
@@ -84,7 +84,7 @@ def remarks(found: Sequence[Finding]) -> Iterator[str]:
 
 
 def summary(found: Sequence[Finding]) -> list[str]:
-    """What stands out, in sentences."""
+    """The main findings, in sentences."""
     tested = [one for one in found if one.p is not None]
     adjusted = holm([one.p for one in tested])
     real = [
@@ -124,7 +124,7 @@ def summary(found: Sequence[Finding]) -> list[str]:
 
 
 def page(audit: Audit, found: Sequence[Finding]) -> Page:
-    """The audit on one page."""
+    """The audit as one page."""
     wanted = audit.wanted
     missing = sum(one.missing for one in found)
     judges = list(dict.fromkeys(one.of.labeller.id.name for one in audit.questions))
@@ -162,7 +162,7 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
 
 
 def _example(one: Example) -> Table:
-    """What was changed of a unit, and the verdicts."""
+    """The changes made to a unit, and its verdicts."""
     rows = [
         (name, _text(value), "" if one.changed[name] == value else _text(one.changed[name]))
         for name, value in one.unit.items()
@@ -179,7 +179,7 @@ def _text(value: object) -> str:
 
 
 def document(audit: Audit, found: Sequence[Finding], tally: Tally | None = None) -> dict[str, Any]:
-    """The audit as one JSON document; ``tally`` is what was asked just now."""
+    """The audit as one JSON document; ``tally`` counts the questions asked in this call."""
     wanted = audit.wanted
     asked = {} if tally is None else {"judging": asdict(tally)}
     return {
@@ -201,8 +201,8 @@ def document(audit: Audit, found: Sequence[Finding], tally: Tally | None = None)
 
 
 def write_audit(audit: Audit, found: Sequence[Finding]) -> list[Path]:
-    """Write ``audit.json`` and ``audit.html`` to the folder's ``out/``; returns them. The same
-    labels give the same bytes."""
+    """Write ``audit.json`` and ``audit.html`` to the folder's ``out/`` and return their paths. The
+    same labels give the same bytes."""
     out = audit.opened.folder.out
     write_bytes(out / "audit.json", json_bytes(document(audit, found)))
     write_bytes(out / "audit.html", html_of(page(audit, found)))
