@@ -1,5 +1,4 @@
-"""The page of a question bank: its questions, what each tells of the runs, and editing them where
-they are seen, with what an edit moves."""
+"""Question bank page: questions, what each reveals about the runs, and edits with their effects."""
 
 from __future__ import annotations
 
@@ -23,12 +22,12 @@ _MOST_MOVED = 20
 
 
 def routes() -> list[web.RouteDef]:
-    """The addresses of the page."""
+    """Routes of the page."""
     return [web.get("/bank", show), web.post("/api/bank", change)]
 
 
 async def show(request: web.Request) -> web.StreamResponse:
-    """The questions of the folder's bank."""
+    """Show the questions of the folder's bank."""
     if not request[PERSON].adjudicates:
         raise web.HTTPForbidden(text="Banks are for adjudicators and organisers.")
     bench = bench_of(request)
@@ -49,7 +48,7 @@ async def show(request: web.Request) -> web.StreamResponse:
 
 @answered
 async def change(request: web.Request) -> Any:
-    """Edit one question, and say what that moves."""
+    """Edit one question, and report the effects."""
     said = await body_of(request)
     who, bench = request[PERSON], bench_of(request)
     if not who.organises:
@@ -60,7 +59,7 @@ async def change(request: web.Request) -> Any:
 
 
 def _wanted(said: Mapping[str, Any], folder: Path) -> WantedEdit:
-    """What a page asks for, which may hold anything. Raises Refused."""
+    """The edit requested by the page, whose data is untrusted. Raises Refused."""
     action, text = said["action"], " ".join(str(said.get("text", "")).split())
     query, weight = str(said.get("query", "")), said.get("weight")
     if action in ("reword", "add") and not text:
@@ -77,7 +76,7 @@ def _wanted(said: Mapping[str, Any], folder: Path) -> WantedEdit:
 
 
 def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:
-    """What an edit moves, for people: every score of the leaderboards that is another now."""
+    """The effects of an edit in words: every leaderboard score that changed."""
     names = [name for board in after.boards for name in board.measures]
     then = {(run, name): ends for run, name, *ends in _ends(before, names)}
     found: dict[str, list[str]] = {}

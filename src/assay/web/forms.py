@@ -1,7 +1,7 @@
-"""From a task and a unit to what a person sees: the texts, and the controls that a verdict takes.
+"""Labelling forms: the texts of a unit, and the controls for a verdict.
 
-Nothing here knows a task by name. The controls come from the schema that a reply about the unit is
-held to (:meth:`assay.tasks.base.Task.schema_of`), so that a task of one's own has its screen, too.
+No task is treated specially. Controls are derived from the schema that a reply about the unit must
+follow (:meth:`assay.tasks.base.Task.schema_of`), so that custom tasks have forms, too.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _MOST_LIT = 200
 
 
 def texts(task: AnyTask, unit: Unit) -> list[Json]:
-    """The fields of a unit in its own order: ``name``, ``label``, whether it is what is ``judged``,
-    whether its words are lit in the others (``query``), and the ``value``, a text or a list of
-    texts. Empty ones are left out."""
+    """The non-empty fields of a unit in order: ``name``, ``label``, whether it is ``judged``,
+    whether its words are highlighted in the others (``query``), and the ``value``, a text or list
+    of texts."""
     lighting = _lighting(task, unit)
     shown = []
     for name in type(unit).model_fields:
@@ -47,8 +47,8 @@ def texts(task: AnyTask, unit: Unit) -> list[Json]:
 
 
 def words_of(task: AnyTask, unit: Unit) -> list[str]:
-    """The query's words, which are lit, or where there is none those of what is judged; without
-    those that stand everywhere."""
+    """The words to highlight: those of the query or, without one, of what is judged, except very
+    common words."""
     found: dict[str, None] = {}
     for name in _lighting(task, unit):
         found |= dict.fromkeys(_words(getattr(unit, name))[:_MOST_LIT])
@@ -56,7 +56,7 @@ def words_of(task: AnyTask, unit: Unit) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Letters, digits and the marks on them (the vowels of Hindi and Thai, the tones of Thai)."""
+    """Runs of letters, digits and their marks (Hindi and Thai vowels, Thai tones)."""
     characters = (
         one if one.isalnum() or unicodedata.category(one)[0] == "M" else " " for one in text
     )
@@ -64,15 +64,15 @@ def _words(text: str) -> list[str]:
 
 
 def _lighting(task: AnyTask, unit: Unit) -> list[str]:
-    """Names of the fields whose words are lit in the others."""
+    """Names of the fields whose words are highlighted in the others."""
     texts = [one for one in type(unit).model_fields if isinstance(getattr(unit, one), str)]
     queries = [one for one in texts if one in QUERY_FIELDS]
     return queries or [one for one in texts if one in task.judged_fields][:1]
 
 
 def controls(task: AnyTask, unit: Unit, given: Mapping[str, str] | None = None) -> list[Json]:
-    """What a verdict on ``unit`` consists of, without its reason: a control for each field. In
-    lists of entries those fields say it of which something is ``given`` that stays."""
+    """The controls for a verdict on ``unit``, one per field except its reason. In lists of entries,
+    fields with a fixed value in ``given`` show it."""
     schema = task.schema_of(unit)
     found = _controls(schema, schema, task, unit)
     for column in (column for one in found for column in one.get("columns", ())):
@@ -82,7 +82,7 @@ def controls(task: AnyTask, unit: Unit, given: Mapping[str, str] | None = None) 
 
 
 def in_words_of(words: Mapping[str, str], shown: list[Json]) -> list[Json]:
-    """Texts or controls under the ``words`` of who labels, where there are some for their names."""
+    """Rename texts or controls by the labeller's ``words``, as far as these contain their names."""
     for one in shown:
         name = str(one.get("name", one.get("field", one.get("value"))))
         if "value" not in one or "name" in one or one["label"] == _label(one["value"]):
@@ -93,7 +93,7 @@ def in_words_of(words: Mapping[str, str], shown: list[Json]) -> list[Json]:
 
 
 def names(task: AnyTask) -> set[str]:
-    """What :func:`in_words_of` may name of a task: its fields, and the values of a verdict."""
+    """Names of a task that :func:`in_words_of` can replace: fields, and the values of a verdict."""
     found, left = {"YES", "NO", *task.unit.model_fields}, [task.verdict.model_json_schema()]
     while left:
         schema = left.pop()
@@ -104,7 +104,7 @@ def names(task: AnyTask) -> set[str]:
 
 
 def has_reason(task: AnyTask) -> bool:
-    """Whether the task's verdict gives a reason of its own."""
+    """Whether the task's verdict includes a reason."""
     return _REASON in task.verdict.model_fields
 
 
@@ -158,7 +158,7 @@ def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) ->
 def _rows(
     numbers: Sequence[str], entry: Schema, root: Schema, task: AnyTask, unit: Unit, name: str
 ) -> Json:
-    """A list that is asked for as an object with the keys "1", "2", …"""
+    """Control for a list whose schema is an object with the keys "1", "2", …"""
     columns = _controls(_resolved(entry, root), root, task, unit)
     items = _items(unit, len(numbers), name)
     if len(columns) == 1 and columns[0]["kind"] == "choice":
@@ -176,7 +176,8 @@ def _rows(
 
 
 def _named_options(column: Json, unit: Unit) -> None:
-    """Numbers of entries of the unit's list of the column's name, shown as those entries."""
+    """Label options that are entry numbers with the entries, from the unit's list named like the
+    column."""
     named = _lists(unit).get(f"{column['field']}s", [])
     for option in column["options"]:
         at = option["value"]
@@ -187,7 +188,7 @@ def _named_options(column: Json, unit: Unit) -> None:
 
 
 def _options(name: str, schema: Schema, task: AnyTask) -> list[Json] | None:
-    """The values of an enumeration from low to high."""
+    """The values of an enumeration, from low to high."""
     if schema.get("type") == "boolean":
         values: list[Any] = ["NO", "YES"]
     elif "enum" in schema:
@@ -209,7 +210,7 @@ def _label(value: object) -> str:
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
-    """A schema without references; of alternatives that are objects what either has."""
+    """A schema with references resolved and alternative objects merged."""
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
     kinds = schema.get("anyOf")
@@ -237,15 +238,15 @@ def _lists(unit: Unit) -> dict[str, list[str]]:
 
 
 def _items(unit: Unit, count: int, name: str) -> list[str]:
-    """The unit's list that has ``count`` entries: that of this name, or the last such: what varies
-    comes last."""
+    """The unit's list with ``count`` entries: the one with this name, or else the last, since the
+    list that varies comes last."""
     named = _lists(unit).get(name, [])
     fitting = [one for one in (*_lists(unit).values(), named) if len(one) == count]
     return fitting[-1] if fitting else [str(n) for n in range(1, count + 1)]
 
 
 def _begun(task: AnyTask, unit: Unit, name: str) -> list[Json]:
-    """What a list of entries may begin with: the unit's own text, where that is what is edited."""
+    """Initial entries of a list: the unit's own text, if that is what is edited."""
     text = getattr(unit, task.judged_fields[0])
     return [{name: text}] if isinstance(text, str) and text and name else []
 
@@ -253,7 +254,7 @@ def _begun(task: AnyTask, unit: Unit, name: str) -> list[Json]:
 def verdict_of(
     task: AnyTask, unit: Unit, given: Mapping[str, Any]
 ) -> tuple[Json | None, str | None]:
-    """A person's verdict as it is stored, or None and what is wrong with it."""
+    """A person's verdict as it is stored, or None and an error message."""
     try:
         made = task.verdict.model_validate(dict(given))
     except ValidationError as error:

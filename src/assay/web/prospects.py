@@ -1,9 +1,9 @@
-"""How far the scores' ranges would shrink with some more labels: tried out, where scores hang on
-labels that are missing; else planned, for labels by people that are drawn at random.
+"""How much more labels would narrow the scores' ranges: simulated if scores depend on missing
+labels, and otherwise planned, for people's labels of a random draw.
 
-The next units of the queue where scores hang on missing labels get labels in a copy of the ledger,
-which is scored: once where all say the lowest that can be said, once the highest, and as said by
-chance. What people would say is not known; so there is a least and a greatest width.
+In a copy of the ledger, the next units of the queue for missing labels are labelled and scored:
+once with the lowest verdicts, once with the highest, and with random ones. What people would say is
+unknown, so the result is a smallest and a largest width.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from assay.web.values import Json
 
 MORE = 50
 """Labels that are assumed."""
-_SECONDS = 10.0  # for all outcomes
-_MOST_BYTES = 512 << 20  # of a ledger, which is held in memory
-_ATTEMPTS = 8  # by chance, where a verdict does not fit its unit
+_SECONDS = 10.0  # time limit for all outcomes
+_MOST_BYTES = 512 << 20  # largest ledger, as the copy is held in memory
+_ATTEMPTS = 8  # random attempts if a verdict does not fit its unit
 
 Pick = Callable[[Sequence[Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Prospects:
-    """What ``labels`` more would do under so many ``outcomes``: the least and the greatest width of
-    each run's range; the ``plan`` where no label is missing; or ``why`` that could not be worked
-    out."""
+    """The effect of ``labels`` more under several ``outcomes``: the smallest and largest width of
+    each run's range; the ``plan`` if no label is missing; or ``why`` there is no result."""
 
     labels: int = 0
     outcomes: int = 0
@@ -53,8 +52,8 @@ class Prospects:
 
 
 def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = bool) -> Prospects:
-    """How wide those ranges would be that are open ``now``, after :data:`MORE` labels. Between two
-    outcomes it ends where it is ``stopped``."""
+    """Widths of the ranges open ``now`` after :data:`MORE` labels. If ``stopped``, it ends after
+    the current outcome."""
     if now.seconds > _SECONDS:
         return Prospects(why=f"scoring the folder once takes {now.seconds:.0f} seconds")
     measure, runs = now.open_ranges()
@@ -75,7 +74,7 @@ def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = 
 
 
 def _next(state: WorkbenchState, tasks: Sequence[str]) -> list[UnitRow]:
-    """The next units that nobody labelled, of the topics whose scores' ranges are widest."""
+    """The next unlabelled units, from the topics whose scores have the widest ranges."""
     places = ",".join("?" * len(tasks))
     return state.units(
         "WHERE wanted AND labelled = 0 AND machine != 'ok' "
@@ -110,7 +109,7 @@ def _tried(
 
 
 def _outcomes(seed: int) -> Iterator[Pick]:
-    """What is taken of a scale that runs from low to high."""
+    """Functions that choose a value from a scale ordered from low to high."""
     yield lambda scale: scale[0]
     yield lambda scale: scale[-1]
     for number in range(3):
@@ -118,7 +117,7 @@ def _outcomes(seed: int) -> Iterator[Pick]:
 
 
 def _labels(opened: Opened, rows: Sequence[UnitRow], pick: Pick) -> Iterator[NewLabel]:
-    """A label on each unit whose verdict is chosen from scales; texts nobody can foresee."""
+    """Labels for all units whose verdicts are choices; free text cannot be predicted."""
     tasks = {task.name: task for task in opened.tasks()}
     only = (one.policy.only or "" for one in opened.parts.values())
     who = person(next((one for one in only if one.startswith("human:")), "human:somebody"))
@@ -133,7 +132,7 @@ def _labels(opened: Opened, rows: Sequence[UnitRow], pick: Pick) -> Iterator[New
 
 
 def _verdict(task: AnyTask, unit: Any, pick: Pick) -> Json | None:
-    """A verdict by ``pick``, or one by chance where that does not fit; None where none does."""
+    """A verdict by ``pick``, or a random one if that is invalid; None if none is valid."""
     controls = forms.controls(task, unit)
     if not all(one["kind"] in {"choice", "items", "rows", "order"} for one in controls):
         return None
@@ -147,7 +146,7 @@ def _verdict(task: AnyTask, unit: Any, pick: Pick) -> Json | None:
 
 
 def _assumed(control: Json, pick: Pick) -> Any:
-    """What somebody might give under a control."""
+    """A possible answer to a control."""
     scale = [one["value"] for one in control.get("options", ())]
     items = control.get("items", ())
     if control["kind"] == "choice":

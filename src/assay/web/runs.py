@@ -1,4 +1,4 @@
-"""Pages of runs, topics and units: what the labels come to, and what each rests on."""
+"""Data for the pages of runs, topics and units: scores, and the labels behind them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_FOUND = 100
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """A leaderboard as the report has it, and its measures as ``scores`` names them."""
+    """A leaderboard as in the report, with its measures under their names in ``scores``."""
 
     title: str
     measures: Sequence[str]
@@ -37,16 +37,15 @@ class Leaderboard:
 
     @classmethod
     def of(cls, prefix: str, result: Result, board: Board) -> Leaderboard:
-        """A board of ``result``; in a folder under several protocols their names come first."""
+        """A leaderboard of ``result``, prefixed with the protocol if the folder has several."""
         measures = [f"{prefix}{one}" for one in board.measures]
         return cls(f"{prefix}{board.title}", measures, drawn(result.findings.scores, board))
 
 
 @dataclass
 class ScoredFolder:
-    """The scores of a folder as frames: ``scores``, ``per_topic`` and ``labels`` with their places
-    (:class:`assay.Evaluation` says what is in them), the measures of the leaderboards, and whose
-    labels these stand on."""
+    """A folder's scores as data frames, ``scores``, ``per_topic`` and ``labels`` with their places
+    (described in :class:`assay.Evaluation`), its leaderboards, and whose labels they stand on."""
 
     head: Head | None
     scores: pl.DataFrame
@@ -66,7 +65,7 @@ class ScoredFolder:
 
     @classmethod
     def of(cls, opened: Opened) -> ScoredFolder:
-        """Score a folder, and note how many seconds that took. Raises AssayError."""
+        """Score a folder and record how many seconds it took. Raises AssayError."""
         began = time.monotonic()
         with opened.ledger() as ledger:
             head = ledger.head()
@@ -89,8 +88,8 @@ class ScoredFolder:
             )
 
     def ranges(self) -> dict[str, float]:
-        """How wide the ranges are on each topic, summed over runs, under the leaderboards' first
-        measure that has values by topic."""
+        """Width of the score ranges on each topic, summed over runs, under the leaderboards' first
+        measure with values by topic."""
         there = set(self.per_topic["measure"])
         measures = (one for board in self.boards for one in board.measures if one in there)
         width = pl.col("ceiling") - pl.col("floor")
@@ -102,18 +101,19 @@ class ScoredFolder:
         return dict(found.iter_rows())
 
     def open_ranges(self) -> tuple[str, dict[str, tuple[float, float]]]:
-        """The first measure; floor and ceiling of each run whose score hangs on missing labels."""
+        """The first measure, with floor and ceiling of each run whose score depends on missing
+        labels."""
         if not self.boards or not self.missing:
             return "", {}
         measure = self.boards[0].measures[0]
         return measure, ranges_in(self.scores, measure)
 
     def number(self, run: str) -> int:
-        """The number that a run has in addresses."""
+        """The run's number in addresses."""
         return self.runs.index(run) if run in self.runs else -1
 
     def used(self, topic: str, runs: Sequence[str]) -> list[dict[str, Any]]:
-        """What the scores of some runs on a topic rest on: a row for each place, with each run's
+        """The labels behind some runs' scores on a topic: a row for each place, with each run's
         label there, and whether they differ."""
         rows = (
             self.labels.explode("places")
@@ -136,13 +136,13 @@ class ScoredFolder:
 
 
 def ranges_in(scores: pl.DataFrame, measure: str) -> dict[str, tuple[float, float]]:
-    """Floor and ceiling of each run whose score under a measure is not settled."""
+    """Floor and ceiling of each run whose score under a measure is a range."""
     rows = scores.filter((pl.col("measure") == measure) & (pl.col("ceiling") > pl.col("floor")))
     return {row["run"]: (row["floor"], row["ceiling"]) for row in rows.iter_rows(named=True)}
 
 
 def history(desk: Desk, number: int) -> dict[str, Any]:
-    """A unit's content and all labels that were ever given to it, oldest first."""
+    """A unit's content and all its labels, oldest first."""
     row = desk.row(number)
     labels = [
         {
@@ -164,7 +164,7 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
 
 
 def search(state: WorkbenchState, text: str) -> tuple[list[UnitRow], bool]:
-    """Units whose texts hold all words of ``text``, and whether there are more."""
+    """Units whose texts contain all words of ``text``, and whether there are more."""
     words = unicodedata.normalize("NFKC", text).casefold().split()[:8]
     if not words:
         return [], False
@@ -175,6 +175,6 @@ def search(state: WorkbenchState, text: str) -> tuple[list[UnitRow], bool]:
 
 
 def _folded(content: str) -> str:
-    """The texts of a unit, without the names of its fields."""
+    """The case-folded texts of a unit, without field names."""
     texts = "\n".join(map(str, orjson.loads(content).values()))
     return unicodedata.normalize("NFKC", texts).casefold()

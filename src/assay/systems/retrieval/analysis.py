@@ -1,16 +1,15 @@
-"""How text becomes terms, the same for index and queries, whatever script it is in.
+"""Text analysis: turn text in any script into terms, the same way for index and queries.
 
-A term is a run of letters, digits and their marks, in lower case and in Unicode's compatible form
-(NFKC: full-width and half-width forms are one), with the digits of all scripts alike and without
-the points of Arabic and Hebrew. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, written
-without spaces or with endings that stick to words, become single characters (with their marks) and
-pairs of neighbours; a query is its pairs, and a single character only where it stands alone.
-Traditional and simplified characters stay apart.
+A term is a run of letters, digits and their marks, lower-cased and in Unicode compatibility form
+(NFKC, which unifies full-width and half-width forms). Digits of all scripts are unified; the points
+of Arabic and Hebrew are removed. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, written
+without spaces or with endings attached to words, become single characters (with their marks) and
+pairs of neighbours; a query uses pairs, and a single character only if it stands alone. Traditional
+and simplified characters remain distinct.
 
-Pairs rather than a segmenter: for retrieval they are about as good (Kwok, *Comparing
-representations in Chinese information retrieval*, SIGIR 1997), need no dictionary, and split query
-and text alike.
-Stemmers and stop words are tantivy's.
+Why pairs, not a segmenter: they retrieve about as well (Kwok, *Comparing representations in Chinese
+information retrieval*, SIGIR 1997), need no dictionary, and split query and text alike. Stemmers
+and stop words are tantivy's.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ FORM = 3
 _STOPWORDS = frozenset(
     ["da", "de", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ru", "sv"]
 )
-_LONGEST = 240  # bytes of a term, 80 letters of India or Thailand; longer ones are noise
+_LONGEST = 240  # most bytes of a term (80 Indic or Thai letters); longer ones are noise
 _TERM = r"[\p{L}\p{N}\p{M}]+"
 _PAIRED = (
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
@@ -60,9 +59,9 @@ _CAPITAL_I = str.maketrans({"I": "ı", "İ": "i"})
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """``language``: ISO 639-1 code, or ``none`` for no stemming whatever else is said.
-    ``stopwords``: leave the language's stop words out. ``pairs``: split what is written without
-    spaces; else a run of such characters is one term."""
+    """Settings of the analysis. ``language``: ISO 639-1 code, or ``none`` for no stemming at all.
+    ``stopwords``: drop the language's stop words. ``pairs``: split text written without spaces;
+    otherwise a run of such characters is one term."""
 
     language: str = "en"
     stemming: bool = True
@@ -86,7 +85,7 @@ class Analysis:
         return f"{name}, {words}{stopped}{'' if self.pairs else ', no pairs'}"
 
     def analyzer(self) -> Analyzer:
-        """What makes terms. Raises PrerequisiteError where tantivy is missing."""
+        """Create the analyser. Raises PrerequisiteError if tantivy is missing."""
         tantivy = backend()
         builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.regex(_TERM))
         builder = builder.filter(tantivy.Filter.remove_long(_LONGEST))
@@ -100,7 +99,8 @@ class Analysis:
 
 
 class Analyzer:
-    """Texts to terms. ``tokenizer`` is tantivy's, for what :meth:`prepared` gives."""
+    """Turns texts into terms. ``tokenizer`` is tantivy's, applied to the output of
+    :meth:`prepared`."""
 
     def __init__(self, tokenizer: Any, *, turkish: bool, pairs: bool) -> None:
         self.tokenizer = tokenizer
@@ -116,7 +116,8 @@ class Analyzer:
         return list(self.tokenizer.analyze(self.prepared(text, _of_query)))
 
     def prepared(self, text: str, of_run: Any = None) -> str:
-        """``text`` with its characters made alike, and characters and pairs set apart by blanks."""
+        """``text`` with characters normalised, and single characters and pairs separated by
+        spaces."""
         if self._turkish:
             text = unicodedata.normalize("NFC", text).translate(_CAPITAL_I)
         if text.isascii():
@@ -140,12 +141,12 @@ def _of_query(run: re.Match[str]) -> str:
 
 @cache
 def _folding() -> dict[int, str | int | None]:
-    """Digits of all scripts, a dotted capital I, Greek's final sigma and accents; and what goes:
-    joiners, soft hyphens, the points of Arabic and Hebrew, Arabic's stretching, the dot of Hindi's
-    loans."""
+    """Character folding: digits of all scripts, the dotted capital I, Greek final sigma and accents
+    are replaced; joiners, soft hyphens, the points of Arabic and Hebrew, Arabic elongation and the
+    Hindi dot for loanwords are removed."""
     digits = {
         code: str(unicodedata.decimal(chr(code)))
-        for code in range(128, 0x20000)  # no digits are beyond
+        for code in range(128, 0x20000)  # there are no digits beyond
         if unicodedata.category(chr(code)) == "Nd"
     }
     gone = (0xAD, 0x640, 0x670, 0x93C, 0x200C, 0x200D, *range(0x591, 0x5BE), *range(0x64B, 0x653))

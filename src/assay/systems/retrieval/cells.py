@@ -1,9 +1,8 @@
-"""An inverted file over vectors: only the cells nearest to a query are searched.
+"""An inverted file over vectors, in which only the cells nearest to a query are searched.
 
-The vectors are put into cells by spherical k-means; a query is compared with the centres, then
-with every vector of the nearest cells. Method: Jégou, Douze and Schmid, *Product quantization for
-nearest neighbor search* (TPAMI 2011), the coarse part alone, without quantisation: what is found
-has its true score.
+Spherical k-means assigns vectors to cells; a query is compared with the centres, then with every
+vector of the nearest cells. Method: Jégou, Douze and Schmid, *Product quantization for nearest
+neighbor search* (TPAMI 2011), only the coarse part: without quantisation, so that scores are exact.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from assay.systems.retrieval.stored import Rows
 
 FILE = "cells.npz"
 
-_SAMPLE = 64  # vectors a cell that the centres are learnt from
+_SAMPLE = 64  # vectors per cell to learn the centres from
 _ROUNDS = 8
 _CHUNK = 16_384
-_SHARE = 16  # one cell in so many is searched
-_FEWEST = 8  # cells that are searched at least
+_SHARE = 16  # one cell in this many is searched
+_FEWEST = 8  # fewest cells searched
 _SEED = 20251013
 
 
 class Cells:
-    """Centres of the cells (one a row), and the members of each, one after the other."""
+    """Centres of the cells (one per row), and the members of all cells, cell after cell."""
 
     def __init__(
         self, centres: NDArray[np.float32], members: NDArray[np.int64], starts: NDArray[np.int64]
@@ -39,7 +38,7 @@ class Cells:
 
     @classmethod
     def open(cls, folder: Path) -> Cells:
-        """The cells that :func:`build_cells` wrote into ``folder``."""
+        """Open the cells that :func:`build_cells` wrote into ``folder``."""
         with np.load(folder / FILE) as found:
             return cls(found["centres"], found["members"], found["starts"])
 
@@ -63,8 +62,8 @@ class Cells:
 
 
 def build_cells(folder: Path, vectors: Rows) -> None:
-    """Put the rows of ``vectors`` into 2·√n cells and write them into ``folder``. The same vectors
-    give the same cells."""
+    """Assign the rows of ``vectors`` to 2·√n cells and write these into ``folder``. The same
+    vectors give the same cells."""
     chance = np.random.default_rng(_SEED)
     count = max(1, round(2 * math.sqrt(len(vectors))))
     chosen = np.sort(chance.choice(len(vectors), min(len(vectors), count * _SAMPLE), replace=False))

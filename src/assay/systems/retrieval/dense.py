@@ -1,4 +1,4 @@
-"""Vectors on disk: written as they are made, and searched exactly or, if there are many, by cells.
+"""Vectors on disk: written as they are made, searched exactly or, if there are many, by cells.
 
 ``vectors.f16`` or ``vectors.int8`` holds one row per passage, in order. A stopped build resumes at
 its last row.
@@ -32,13 +32,13 @@ FEW = 4
 """Queries at once up to which cells are used: of a million vectors a query took 205 ms of a core by
 cells, and 19 ms by exact search as one of 200 that share the reading of the vectors."""
 
-_FIRST = 8  # passages after which it is told how long all will take
+_FIRST = 8  # passages after which the total time is estimated
 _HASH = 16  # bytes of a text's hash
 _CHUNK = 32_768  # vectors multiplied at once
 
 
 class KnownVectors(NamedTuple):
-    """Vectors that there are already, by the hashes of their texts."""
+    """Existing vectors, by the hashes of their texts."""
 
     rows: dict[bytes, int]
     vectors: Rows
@@ -46,7 +46,7 @@ class KnownVectors(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path, embedder: str) -> KnownVectors | None:
-        """Those in ``folder`` by ``embedder``; None where there are none that can be told apart."""
+        """The vectors in ``folder`` by ``embedder``, or None if it holds none with hashes."""
         if not (folder / ABOUT).is_file() or not (folder / HASHES).is_file():
             return None
         about = read_about(folder / ABOUT, _ABOUT, _CURE)
@@ -68,7 +68,7 @@ def build_dense(
     form: Precision | None = None,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> int:
-    """Embed ``texts`` into ``folder`` and return how many there are.
+    """Embed ``texts`` into ``folder`` and return their number.
 
     Existing vectors by the same embedder, also from a stopped build, and those in ``known`` are
     reused. ``form`` is the precision (None: that of existing vectors, else half precision). Raises
@@ -88,7 +88,7 @@ def build_dense(
     whole = folder / _vectors(packing.form)
     part = folder / f".{whole.name}.part"
     if begun and not part.is_file() and whole.is_file():
-        whole.replace(part)  # killed just before the end
+        whole.replace(part)  # the build was killed just before the end
     hashes = folder / HASHES
     done = part.stat().st_size // packing.dtype.itemsize if begun and part.is_file() else 0
     done = min(done, hashes.stat().st_size // _HASH if hashes.is_file() else 0)
@@ -99,7 +99,7 @@ def build_dense(
     about = {"embedder": embedder.name, "spec": embedder.spec, "size": packing.size}
     about["form"] = packing.form
     with part.open("r+b" if done else "wb") as out, hashes.open("r+b" if done else "wb") as names:
-        # There may be half a row, of a build that was killed while it wrote.
+        # A build that was killed while writing may have left half a row.
         out.truncate(done * packing.dtype.itemsize)
         names.truncate(done * _HASH)
         out.seek(0, 2)
@@ -135,7 +135,7 @@ def _embedded(
     marks: list[bytes],
     known: KnownVectors | None,
 ) -> Vectors:
-    """A row for each text, copied if known and made otherwise."""
+    """One row per text, copied if known and embedded otherwise."""
     old = [None if known is None else known.rows.get(mark) for mark in marks]
     fresh = [place for place, row in enumerate(old) if row is None]
     if known is None or len(fresh) == len(texts):
@@ -159,7 +159,7 @@ def _hash(text: str) -> bytes:
 
 
 def _finish(folder: Path, vectors: Path, about: dict[str, Any]) -> None:
-    """Make the cells, where there are to be some, and say in the folder that all is there."""
+    """Build the cells, if there are enough vectors, and mark the folder as complete."""
     packing = _packing(about)
     if about["cells"]:
         build_cells(folder, packing.rows(vectors, about["rows"]))
@@ -173,7 +173,7 @@ def _vectors(form: Precision) -> str:
 
 
 def _packing(about: Mapping[str, Any]) -> Packing:
-    """How vectors are written that ``about`` tells of. Raises SettingsError for no known form."""
+    """The storage format described by ``about``. Raises SettingsError for an unknown one."""
     form = about.get("form", Precision.F16)
     if form not in set(Precision):
         raise SettingsError(f"Vectors in {form!r} are from another version of Assay. {_CURE}")
@@ -181,8 +181,8 @@ def _packing(about: Mapping[str, Any]) -> Packing:
 
 
 def _known(path: Path, name: str, form: Precision | None) -> dict[str, Any] | None:
-    """What ``path`` says of vectors by the embedder ``name``, in ``form`` unless that is None; None
-    where it says nothing."""
+    """The description in ``path`` of vectors by the embedder ``name`` (in ``form`` unless that is
+    None), or None if there is none."""
     try:
         known: dict[str, Any] = orjson.loads(path.read_bytes())
         other = known["embedder"]
@@ -207,10 +207,10 @@ _CURE = "Build the vectors again: assay index build --dense --restart"
 
 
 class DenseIndex:
-    """The vectors of an index; ``spec`` makes the embedder that made them."""
+    """The vectors of an index; ``spec`` recreates the embedder that made them."""
 
     def __init__(self, folder: Path) -> None:
-        """Open ``folder``; raises SettingsError where it holds no vectors."""
+        """Open ``folder``; raises SettingsError if it holds no vectors."""
         path = folder / ABOUT
         if not path.is_file():
             raise SettingsError(
@@ -231,7 +231,7 @@ class DenseIndex:
         return self._rows
 
     def search(self, queries: Vectors, k: int, *, exact: bool) -> list[list[Hit]]:
-        """For each query the ``k`` passages of highest cosine, best first; ties by number. Cells
+        """The ``k`` passages of highest cosine for each query, best first; ties by number. Cells
         are used for up to FEW queries, unless ``exact``."""
         if not self._rows or not len(queries):
             return [[] for _ in queries]
@@ -265,7 +265,7 @@ class DenseIndex:
 
 
 def _top(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """Rows of the ``k`` highest scores, and all that tie with the last of them."""
+    """Rows of the ``k`` highest scores, including all ties with the last of them."""
     if len(scores) <= k:
         return np.arange(len(scores))
     limit = np.partition(scores, len(scores) - k)[len(scores) - k]

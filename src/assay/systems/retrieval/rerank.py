@@ -1,4 +1,4 @@
-"""Reranking by a language model: passage by passage, or a window of passages at a time."""
+"""Reranking by a language model, passage by passage (pointwise) or in windows (listwise)."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ Lists = Mapping[str, Sequence[RankedPassage]]
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Lists after reranking. ``failed`` replies were not usable and ``missing`` ones did not come
-    (stopped, out of budget): there the order before stands."""
+    """Lists after reranking. ``failed`` counts unusable replies, ``missing`` those that did not
+    come (stopped, out of budget); both leave the earlier order."""
 
     lists: dict[str, list[RankedPassage]]
     asked: int
@@ -47,9 +47,9 @@ class Reranked:
 
 
 def pointwise(asker: Asker, topics: Mapping[str, str], lists: Lists, depth: int) -> Reranked:
-    """The first ``depth`` passages of each list by the grade that the model gives each (0-3; yes or
-    no where it cannot grade), ties as before. A passage without a usable grade goes behind those
-    that have one, in its old order, and is counted."""
+    """Sort the first ``depth`` passages of each list by the model's grade for each (0-3, or yes/no
+    if it cannot grade); ties keep their order. Passages without a usable grade follow in their old
+    order, and are counted."""
     task: Any = GRADED
     if asker.labeller.refusal(GRADED) is not None:
         task = YES_NO
@@ -76,7 +76,7 @@ def pointwise(asker: Asker, topics: Mapping[str, str], lists: Lists, depth: int)
 
 
 def _grade(label: Label | None) -> float:
-    """A label's grade; of a yes/no the margin, where it is known. -inf without a usable label."""
+    """A label's grade, or the margin of a yes/no label if known; -inf without a usable label."""
     verdict = usable(label)
     if verdict is None or label is None:
         return float("-inf")
@@ -97,13 +97,12 @@ def listwise(
     window: int = WINDOW,
     stride: int = STRIDE,
 ) -> Reranked:
-    """The first ``depth`` passages of each list put in order window by window, from the bottom to
-    the top, each window ``stride`` further up, so that a good passage can rise all the way.
+    """Sort the first ``depth`` passages of each list window by window, from the bottom to the top.
+    Each window is ``stride`` further up, so that a good passage can rise all the way.
 
-    A reply that cannot be used leaves its window as it was, and is counted. All topics' windows of
-    one height are asked together. Source of the method: Sun et al., *Is
-    ChatGPT good at search?*, EMNLP 2023 (RankGPT). Raises SettingsError where the stride is not
-    between 1 and the window.
+    An unusable reply leaves its window unchanged, and is counted. The windows of all topics at the
+    same height are asked together. Method: Sun et al., *Is ChatGPT good at search?*, EMNLP 2023
+    (RankGPT). Raises SettingsError if the stride is not between 1 and the window.
     """
     if not 1 <= stride <= window or not 2 <= window <= MOST_ORDERED:
         raise SettingsError(
@@ -115,7 +114,7 @@ def listwise(
     for end in _ends(longest, window, stride):
         part = {}
         for topic, found in now.items():
-            # A shorter list meets the same windows, counted from its own bottom.
+            # A shorter list has the same windows, counted from its own bottom.
             stop = end - (longest - len(found))
             if stop >= 2:
                 part[topic] = (max(stop - window, 0), stop)
@@ -145,7 +144,8 @@ def listwise(
 
 
 def _ends(length: int, window: int, stride: int) -> list[int]:
-    """Where the windows over a list end, from the bottom up; the last one begins at the top."""
+    """End positions of the windows over a list, from the bottom up; the last window begins at the
+    top."""
     if length < 2:
         return []
     ends = [length]
@@ -160,5 +160,5 @@ def _faults(labels: Sequence[Label | None]) -> tuple[int, int]:
 
 
 def _scored(rows: Sequence[RankedPassage]) -> list[RankedPassage]:
-    """Scores that fall with the rank: those of the first stage no longer say anything."""
+    """Scores that fall with the rank, since the first-stage scores no longer apply."""
     return [RankedPassage(row.passage, 1.0 / rank) for rank, row in enumerate(rows, start=1)]

@@ -25,11 +25,11 @@ Terms = Callable[[str], Sequence[str]]
 def pr_run(
     lists: Lists, topics: Mapping[str, str], *, max_chars: int | None = None, terms: Terms
 ) -> bytes:
-    """An R2C2 PR run: ``QuestionID;PassageRank;DocID;PassageText``, at most 20 a question.
+    """An R2C2 PR run: ``QuestionID;PassageRank;DocID;PassageText``, at most 20 per question.
 
-    White space, line breaks too, becomes one blank. With ``max_chars`` a longer passage is cut to
-    that part of it, whole words, that holds most of the question's different terms. Raises
-    SettingsError for an id that the format cannot hold.
+    White space, including line breaks, becomes one space. With ``max_chars``, a longer passage is
+    cut to the part (whole words) with the most distinct terms of the question. Raises SettingsError
+    for an id that the format cannot hold.
     """
     lines = []
     for topic, ranked in lists.items():
@@ -45,15 +45,15 @@ def pr_run(
 
 
 def best_part(text: str, wanted: set[str], most: int, terms: Terms) -> str:
-    """The consecutive part of ``text``, at most ``most`` characters, whole words (characters, where
-    none are between spaces), that holds the most terms of ``wanted``; the first of equals. A single
-    longer word is cut."""
+    """The stretch of ``text``, at most ``most`` characters and whole words (or characters, in text
+    without spaces), with the most terms of ``wanted``; the first of equals. A single longer word is
+    cut."""
     if len(text) <= most:
         return text
     spans = word_spans(text) or [(0, 0)]
     found = cache(lambda piece: [term for term in terms(piece) if term in wanted])
     own = [found(text[start:end]) for start, end in spans]
-    # Where nothing is between them, two characters are a term, too.
+    # Without spaces between them, two adjacent characters can be a term.
     pairs = [
         found(text[before:end]) if over == start else []
         for (before, over), (start, end) in pairwise(spans)
@@ -70,7 +70,7 @@ def best_part(text: str, wanted: set[str], most: int, terms: Terms) -> str:
         if end - spans[first][0] <= most and count > best_count:
             best, best_count = (first, last), count
     first, last = best
-    # What room is left is filled, with what follows first.
+    # Any room left is filled, first with the text that follows.
     while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= most:
         last += 1
     while first and spans[last][1] - spans[first - 1][0] <= most:
@@ -80,7 +80,7 @@ def best_part(text: str, wanted: set[str], most: int, terms: Terms) -> str:
 
 def trec_run(lists: Lists, name: str, *, documents: bool = False) -> bytes:
     """A TREC run: ``topic Q0 id rank score run``, with passage ids, or with ``documents`` the ids
-    of documents, each once, at its best passage's place. Scores fall with the rank.
+    of documents, each once at the rank of its best passage. Scores fall with the rank.
 
     Raises SettingsError for an id with white space in it.
     """
@@ -92,7 +92,7 @@ def trec_run(lists: Lists, name: str, *, documents: bool = False) -> bytes:
         last = float("inf")
         for rank, (one, score) in enumerate(rows, start=1):
             _fits(one, " ")
-            # Ties are broken by ids in trec_eval: each score is a little less than the last.
+            # trec_eval breaks ties by id, so each score is a little lower than the last.
             score = min(score, last - max(abs(last), 1e-6) * 1e-6) if rank > 1 else score
             last = score
             lines.append(f"{topic} Q0 {one} {rank} {score:.9g} {name}\n")

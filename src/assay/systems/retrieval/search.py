@@ -1,4 +1,4 @@
-"""Retrieving ranked passages for topics: search, decomposition, fusion, reranking."""
+"""Retrieval of ranked passages for topics: search, decomposition, fusion, reranking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 
 
 class Method(StrEnum):
-    """How passages are found."""
+    """How passages are retrieved."""
 
     BM25 = "bm25"
     DENSE = "dense"
@@ -28,7 +28,7 @@ class Method(StrEnum):
 
 
 class Rerank(StrEnum):
-    """How a language model puts them in order."""
+    """How a language model reranks them."""
 
     POINTWISE = "pointwise"
     LISTWISE = "listwise"
@@ -36,10 +36,10 @@ class Rerank(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """``k`` passages a topic come out. ``depth``: how many each list holds before fusion and
-    reranking. ``rrf_k``: the constant of RRF. ``exact``: search vectors exactly even where there
-    are cells. ``rerank_depth``: how many are reranked. ``window`` and ``stride``: of listwise
-    reranking."""
+    """Settings of retrieval. ``k``: passages returned per topic. ``depth``: size of each list
+    before fusion and reranking. ``rrf_k``: the constant of RRF. ``exact``: search vectors exactly
+    even if there are cells. ``rerank_depth``: how many are reranked. ``window`` and ``stride``: for
+    listwise reranking."""
 
     method: Method = Method.BM25
     k: int = 20
@@ -61,7 +61,7 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Ranked passages of every topic, and what the model gave that could not be used."""
+    """Ranked passages of every topic, and counts of unusable model replies."""
 
     lists: dict[str, list[RankedPassage]]
     queries: dict[str, tuple[str, ...]]
@@ -78,10 +78,10 @@ def retrieve(
     decomposer: Asker | None = None,
     reranker: Asker | None = None,
 ) -> Retrieved:
-    """Ranked passages of each topic.
+    """Retrieve ranked passages for each topic.
 
     With a ``decomposer``, each topic is searched with its own words and the model's queries, and
-    the lists are fused. If decomposition failed, only the topic's own words are used, and the
+    the lists are fused. If decomposition fails, only the topic's own words are used, and the
     failure is counted. Raises SettingsError if vectors or an embedder are needed but missing.
     """
     queries: dict[str, tuple[str, ...]] = {topic: (text,) for topic, text in topics.items()}
@@ -142,7 +142,7 @@ def _searched(
     single = settings.method is not Method.FUSED and len(flat) == len(queries)
     depth = settings.depth
     if single and settings.rerank is None:
-        depth = settings.k  # nothing below can come up
+        depth = settings.k  # no lower passage can move up
     if settings.method is not Method.DENSE:
         for topic, text in flat:
             lists[topic].append(index.bm25.search(text, depth, settings.bm25))

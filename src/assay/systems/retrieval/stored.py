@@ -1,7 +1,7 @@
-"""Unit vectors on the disk, one row a passage: in half precision, or in 8 bits.
+"""Unit vectors on disk, one row per passage, in half precision or 8 bits.
 
-In 8 bits a vector is its components over their largest magnitude, as whole numbers from -127 to
-127, and before them that magnitude over 127 as a 32-bit float.
+In 8 bits, a vector is stored as its components divided by their largest magnitude and scaled to
+integers from -127 to 127, preceded by that magnitude over 127 as a 32-bit float.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _STEPS = 127
 
 
 class Precision(StrEnum):
-    """What a component takes: 2 bytes or 1."""
+    """The precision of a component, 2 bytes or 1."""
 
     F16 = "f16"
     INT8 = "int8"
 
 
 class Rows:
-    """Vectors on the disk, given as 32-bit floats by slices or arrays of row numbers."""
+    """Vectors on disk, read as 32-bit floats by slices or arrays of row numbers."""
 
     def __init__(self, data: NDArray[Any]) -> None:
         self._data = data
@@ -43,20 +43,21 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How vectors of ``size`` components are written."""
+    """The storage format of vectors of ``size`` components."""
 
     form: Precision
     size: int
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """A row."""
+        """The type of a row."""
         if self.form is Precision.F16:
             return np.dtype([("values", "<f2", (self.size,))])
         return np.dtype([("scale", "<f4"), ("values", "i1", (self.size,))])
 
     def packed(self, rows: Vectors) -> bytes:
-        """The bytes of ``rows``; packing what was read of these bytes gives them again."""
+        """The bytes of ``rows``. Reading these bytes and packing the result gives the same
+        bytes."""
         made = np.zeros(len(rows), dtype=self.dtype)
         if self.form is Precision.F16:
             made["values"] = rows
@@ -67,7 +68,8 @@ class Packing:
         return made.tobytes()
 
     def rows(self, path: Path, count: int) -> Rows:
-        """``count`` vectors of the file ``path``. Raises ValueError where it does not hold them."""
+        """Open ``count`` vectors in the file ``path``. Raises ValueError if it does not hold
+        them."""
         if not count:
             return Rows(np.zeros(0, dtype=self.dtype))
         return Rows(np.memmap(path, dtype=self.dtype, mode="r", shape=(count,)))
