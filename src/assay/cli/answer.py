@@ -205,12 +205,12 @@ def _people(job: Answering, answered: Answered) -> Iterator[str]:
         remark(f"and {len(answered.minded) - 5} more; assay validate lists all.")
 
 
-_ROWS = 6  # replies under way that are shown at once
+_ROWS = 6  # most pending replies shown at once
 
 
 def answers_shown(teller: Teller) -> Judging:
-    """Answers as they are written where standard output and error are a terminal; a plain line for
-    each that has come elsewhere; nothing where that is wanted."""
+    """Show answers as they are written if standard output and error are terminals; otherwise print
+    a plain line for each finished answer, or nothing in quiet mode."""
     if is_quiet():
         return SilentProgress()
     live = writes_over(err()) and sys.stdout.isatty()
@@ -218,7 +218,7 @@ def answers_shown(teller: Teller) -> Judging:
 
 
 class _AnswerLines(ProgressLines):
-    """A line an answer; replies are not asked for in pieces."""
+    """Prints a line per answer; replies are not streamed."""
 
     live = False
 
@@ -235,8 +235,7 @@ class _AnswerLines(ProgressLines):
 
 
 class _WrittenAnswers(_AnswerLines, JudgingBar):
-    """The bar of judging with the replies under way beneath it, and the answers that have come
-    above it."""
+    """The progress bar of judging, with pending replies below it and finished answers above."""
 
     live = True
 

@@ -1,4 +1,4 @@
-"""``assay calibrate``: embedded judges fitted to what people of a folder said."""
+"""``assay calibrate``: embedded judges fitted to people's labels in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ``assay`` command: finds the command asked for and loads only that one."""
+"""The ``assay`` command: finds the requested command and loads only that one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _ELSEWHERE = {
 
 
 class LazyGroup(TyperGroup):
-    """Loads a command's module when the command is run; ``--help`` needs none of them."""
+    """Loads a command's module only when it runs; ``--help`` needs none of them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -102,7 +102,7 @@ class LazyGroup(TyperGroup):
 
 
 def command_of(name: str) -> Any:
-    """A command's function, or the group of commands that it is."""
+    """A command's function, or its group of commands."""
     where = f"assay.cli.{_ELSEWHERE.get(name, name)}"
     module = import_module(where)
     return getattr(module, f"{name}_command", None) or module.app
@@ -169,7 +169,7 @@ def _root(
 
 
 def run() -> None:
-    """Run the command asked for: errors of Assay's own become a message and an exit status."""
+    """Run the requested command, turning Assay's own errors into a message and an exit status."""
     open_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C
     output = sys.stdout

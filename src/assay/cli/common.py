@@ -1,4 +1,4 @@
-"""What commands share: their options, and the one way in which what was found is presented."""
+"""What commands share: their options, and the presentation of results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def takes(function: Callable[..., object], **after: str) -> Callable[[_Command], _Command]:
-    """Give a command the parameters of ``function`` (or fields of a dataclass) that say that they
-    are an :class:`Option`, with their defaults. The command gets them as ``**options``.
+    """Add to a command the parameters of ``function`` (or fields of a dataclass) that are declared
+    as an :class:`Option`, with their defaults. The command receives them as ``**options``.
 
-    They stand after its positional parameters and before its keyword-only ones, but those that are
-    to stand ``after`` one of them; one that the command has itself takes the function's place.
+    They are placed between its positional and its keyword-only parameters, except those declared to
+    come ``after`` one of them; a parameter that the command already has takes precedence.
     """
 
     def decorated(command: _Command) -> _Command:
@@ -76,7 +76,7 @@ def _said(one: inspect.Parameter) -> Argument | Option | None:
 
 
 def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
-    """A parameter whose :class:`Argument` or :class:`Option`, if it has one, is typer's."""
+    """Convert a parameter's :class:`Argument` or :class:`Option`, if any, to typer's."""
     said = _said(one)
     if said is None:
         return one
@@ -125,9 +125,9 @@ _FORMS = {
 
 
 def forms(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make of a command's parameters what their :mod:`assay.model.options` say that they are, and
-    give it ``--json`` and the like, last. :func:`present` then does what these say, and progress is
-    silent: standard output holds one document."""
+    """Convert a command's parameters as their :mod:`assay.model.options` declare, and append output
+    options such as ``--json``. :func:`present` then follows these, and progress is silent, since
+    standard output holds one document."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -149,7 +149,7 @@ def forms(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def _form(name: str) -> inspect.Parameter:
-    """The option for a form. A second one beside it is refused."""
+    """The option for an output form. A second one is refused."""
 
     def alone(context: typer.Context, wanted: bool) -> bool:
         known = [f"as_{one}" for one in _FORMS]
@@ -172,7 +172,7 @@ FolderArgument = Annotated[Path, Argument("FOLDER", "Evaluation folder with an a
 
 
 def seed_option(says: str) -> Any:
-    """``--seed``, no larger than the ledger and JSON hold whole numbers."""
+    """``--seed``, limited to the integers that the ledger and JSON can hold."""
 
     def fits(seed: int) -> int:
         if seed >= 2**63:
@@ -186,7 +186,7 @@ PerTopicOption = Annotated[bool, Option("Show each topic too, not only the mean.
 
 
 def group(says: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
-    """A command that has commands, be it a single one."""
+    """A command with subcommands, even if there is only one."""
     return typer.Typer(
         cls=kind, add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=says,
         callback=lambda: None,
@@ -194,7 +194,7 @@ def group(says: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
 
 
 class ScoreUnlessNamed(TyperGroup):
-    """``assay nuggets FILE`` is ``assay nuggets score FILE``."""
+    """Makes ``assay nuggets FILE`` mean ``assay nuggets score FILE``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] != "--help":
@@ -204,7 +204,7 @@ class ScoreUnlessNamed(TyperGroup):
 
 
 def one_of(value: str, known: Sequence[str], option: str) -> None:
-    """Refuse a value that an option does not have."""
+    """Reject a value that is not one of an option's."""
     if value not in known:
         *most, last = map(repr, known)
         said = f"{', '.join(most)} or {last}" if most else last
@@ -212,8 +212,7 @@ def one_of(value: str, known: Sequence[str], option: str) -> None:
 
 
 def named_values(given: Sequence[str], option: str, form: str) -> dict[str, str]:
-    """What an option that is given as ``NAME=VALUE``, perhaps several times, says. Raises
-    SettingsError."""
+    """Parse a repeatable ``NAME=VALUE`` option. Raises SettingsError."""
     found = {}
     for one in given:
         name, _, value = one.partition("=")
@@ -224,13 +223,13 @@ def named_values(given: Sequence[str], option: str, form: str) -> dict[str, str]
 
 
 def is_share(value: float, option: str) -> None:
-    """Refuse what is not between 0 and 1."""
+    """Reject a value that is not between 0 and 1."""
     if not 0 < value < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint=option)
 
 
 def topics_file(topics: str) -> Path | None:
-    """The file that ``--topics`` names, None where it is ``qrels`` or ``answered``."""
+    """The file named by ``--topics``, or None for ``qrels`` or ``answered``."""
     if topics in ("qrels", "answered"):
         return None
     if not Path(topics).is_file():
@@ -243,22 +242,22 @@ def topics_file(topics: str) -> Path | None:
 
 
 def say(text: object) -> None:
-    """A line for people on standard output. Texts of files may be in it."""
+    """Print a line for people on standard output. It may contain text from files."""
     print(printable_lines(str(text)))
 
 
 def tell(text: object) -> None:
-    """A line for people on standard error, where results are not."""
+    """Print a line for people on standard error, which holds no results."""
     print(printable_lines(str(text)), file=sys.stderr)
 
 
 def remark(text: object) -> None:
-    """A remark on standard error."""
+    """Print a remark on standard error."""
     tell(f"Note: {text}")
 
 
 class Paragraph(str):
-    """Sentences for people that are broken into lines as wide as the screen."""
+    """Sentences for people, wrapped to the screen width."""
 
     __slots__ = ()
 
@@ -269,9 +268,9 @@ def present(
     csv_rows: tuple[Sequence[str], Iterable[Iterable[object]]] = ((), ()),
     remarks: Iterable[str] = (),
 ) -> None:
-    """What was found, in the form that was asked for (:func:`forms`): ``document`` as JSON,
-    ``csv_rows`` (the heading, and what stands under it) with ``remarks`` on standard error, or
-    ``people``: tables and lines. Only what is printed is computed."""
+    """Print results in the requested form (:func:`forms`): ``document`` as JSON, ``csv_rows``
+    (header and rows) with ``remarks`` on standard error, or ``people``: tables and lines. Only what
+    is printed is computed."""
     if FORM.get() == "json":
         print_json(document())
     elif FORM.get() == "csv":
@@ -279,7 +278,7 @@ def present(
             remark(line)
         print_csv(*csv_rows)
     else:
-        # Drawing takes longer to load than many a command to run; the other forms need none of it.
+        # Drawing takes longer to load than many commands to run; other forms do not need it.
         from assay.cli.screen import show  # noqa: PLC0415
 
         for one in people:
@@ -290,8 +289,8 @@ def present(
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on standard output; numbers at full precision, undefined ones null, and
-    nothing in it that a terminal acts on."""
+    """Print one JSON document on standard output, with numbers at full precision, undefined ones
+    null, and no terminal control sequences."""
     import orjson  # noqa: PLC0415 (of one form)
 
     text = orjson.dumps(document, default=_plain, option=orjson.OPT_INDENT_2).decode()
@@ -301,7 +300,7 @@ def print_json(document: Any) -> None:
 
 
 def _plain(value: object) -> object:
-    """What orjson does not know: a range, from its floor to its ceiling, and a path."""
+    """Serialise types unknown to orjson: a range as floor and ceiling, and a path."""
     if isinstance(value, tuple):
         return list(value)
     if isinstance(value, Path):
@@ -310,9 +309,9 @@ def _plain(value: object) -> object:
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
-    """CSV on standard output; numbers at full precision, undefined ones empty.
+    """Print CSV on standard output, with numbers at full precision and undefined ones empty.
 
-    What a terminal would act on is escaped, and what a spreadsheet would calculate guarded
+    Terminal control characters are escaped, and cells that a spreadsheet would evaluate are guarded
     (:func:`assay.model.csv_cells.csv_cells`); line breaks and tabs in a cell stay.
     """
     from assay.protocols.output import csv_lines  # noqa: PLC0415 (of one form)
@@ -321,24 +320,24 @@ def print_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
 
 
 def put(pieces: Iterable[bytes]) -> None:
-    """Data on standard output as it is: UTF-8 and line feeds, whatever the system's own are."""
+    """Write data to standard output unchanged: UTF-8 and line feeds on every system."""
     sys.stdout.flush()
     sys.stdout.buffer.writelines(pieces)
 
 
 def safe(text: object) -> str:
-    """Text from files and labels as it may be shown: controls visible, no Rich markup."""
+    """Text from files and labels, safe to show: control characters visible, no Rich markup."""
     return printable(str(text)).replace("[", r"\[")
 
 
 def plot_option(draws: str) -> Any:
-    """``--plot``, of a plot that ``draws`` something."""
+    """The ``--plot`` option; ``draws`` says what the plot shows."""
     says = f"Draw {draws} (.svg, .pdf or .png)."
     return typer.Option("--plot", callback=_drawable, help=says)
 
 
 def _drawable(plot: Path | None) -> Path | None:
-    """Refuse a plot's name whose ending says no format, before any work is done."""
+    """Reject a plot filename without a known ending, before any work is done."""
     try:
         checked_plot(plot or "none.svg")
     except ValueError as error:

@@ -129,7 +129,7 @@ def compare_command(
 def _inputs(
     files: Sequence[Path], matrix: Path | None, names: Sequence[str], topics: str
 ) -> Sequence[Comparable]:
-    """What is compared, of arguments that go together."""
+    """What to compare, from arguments that are checked to go together."""
     only = topics_file(topics)
     if matrix is not None and files:
         raise typer.BadParameter("give either --matrix, or qrels and runs", param_hint="QRELS")
@@ -149,7 +149,7 @@ def _inputs(
 
 
 def _panel(one: Compared) -> DifferencePanel:
-    """The intervals of the differences, as a plot shows them."""
+    """The intervals of the differences as data for a plot."""
     result = one.result
     pairs = [
         (pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, pair.different)

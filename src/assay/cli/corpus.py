@@ -40,7 +40,7 @@ _LEFT_OUT = {
     "other_kind": ("file of another kind", "files of other kinds"),
     "twice": ("document with an id used before", "documents with an id used before"),
 }
-_SHOWN = 12  # kinds of templates
+_SHOWN = 12  # most kinds of templates shown
 _STYLE = {True: "red strike", False: ""}
 
 
@@ -173,7 +173,7 @@ def _side_by_side(found: Explained) -> RichTable:
 
 
 def _templates(rows: Sequence[Became]) -> Iterator[Table | str]:
-    """What became of templates: the kinds that most words were lost with."""
+    """What became of templates, starting with the kinds that lost most words."""
     if not rows:
         return
     shown = [(row.name, row.fate, row.times, row.lost) for row in rows[:_SHOWN]]

@@ -65,7 +65,7 @@ def correlate_command(
 
 
 def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
-    """The scores that ``--score`` names for A and for B."""
+    """The scores named by ``--score``, for A and for B."""
     names: dict[str, str] = {}
     for text in given:
         side, colon, name = text.partition(":")
@@ -82,7 +82,7 @@ def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
 
 def _people(found: Correlated, plot: Path | None) -> Iterator[Table | str]:
     topics = found.report.topics
-    # Without topics there are no other settings, which is said below.
+    # Without topics there are no other settings; a remark below says so.
     rows = [row for row in found.rows() if row[0] == "runs" or topics]
     yield Table("Correlation", COLUMNS, rows, digits=4)
     a, b = (f"{one.name} of {file}" for one, file in zip(found.tables, found.files, strict=True))

@@ -1,4 +1,4 @@
-"""``assay doctor``: what is installed, which endpoints answer, and the cure for what is missing."""
+"""``assay doctor``: what is installed, which endpoints respond, and how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.folder import Folder
 
-_SECONDS = 10.0  # for a list of models
+_SECONDS = 10.0  # timeout for a list of models
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+).*?(?:extra == '(?P<extra>[\w-]+)')?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. ``needed`` things that are not ``ok`` are a finding."""
+    """The result of one check. A ``needed`` item that is not ``ok`` is a finding."""
 
     what: str
     ok: bool
@@ -98,7 +98,7 @@ def _installed() -> Iterator[Check]:
 
 
 def _judge(judge: JudgePackage) -> Check:
-    """Whether one of Assay's own judges can be used, and which it is."""
+    """Whether one of Assay's own judges can be used, and which version it is."""
     what = f"judge {judge.name}"
     try:
         about = judge.settings
@@ -112,10 +112,10 @@ def _judge(judge: JudgePackage) -> Check:
 
 
 def _packages() -> Mapping[str, str]:
-    """What Assay is installed to stand on, and the extra that brings it: "" where all need it."""
+    """Assay's dependencies, with the extra that installs each: "" for required ones."""
     try:
         lines = requires("assay-rag") or []
-    except PackageNotFoundError:  # run from its source
+    except PackageNotFoundError:  # run from source
         lines = []
     packages: dict[str, str] = {}
     for found in filter(None, map(_REQUIREMENT.match, lines)):
@@ -214,7 +214,8 @@ def _endpoints(spec: str) -> Iterator[Check]:
 
 
 def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
-    """Whether an endpoint answers ``GET /models``; asks no model and costs nothing."""
+    """Whether an endpoint responds to ``GET /models``; puts no question to a model and costs
+    nothing."""
     url = base_url.rstrip("/") + "/models"
     headers = headers_for(settings.keys.get(base_url))
 
@@ -234,7 +235,7 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
     if (status := reply.status) in (401, 403):
         return Check(what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY.")
     if status != 200:
-        # Some servers have no list of models; that they answer is what counts.
+        # Some servers have no list of models; any response will do.
         return Check(what, True, f"answers (HTTP {status} for its list of models)")
     listed = f'"{settings.model}"'.encode() in reply.body
     says = "answers" if listed else f"answers, but does not list the model '{settings.model}'"

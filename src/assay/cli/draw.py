@@ -1,4 +1,4 @@
-"""``assay draw``: what people label, drawn at random and written down before anybody is asked."""
+"""``assay draw``: a random draw for people to label, recorded before anybody labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = ("draw", "design", "seed", "name", "pi", "drawn")
 
 
 class Design(StrEnum):
-    """What is drawn."""
+    """The design of a random draw: what is drawn, and with which probabilities."""
 
     TOPICS = "topics"
     UNIFORM = "uniform"

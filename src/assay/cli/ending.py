@@ -1,4 +1,4 @@
-"""How a command ends: what it wrote is out, or it says that it could not be."""
+"""End of a command: all output is written, or the failure to write it is reported."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
 
 
 def open_streams() -> None:
-    """Make standard output and error such that anything can be written to them."""
+    """Make sure that anything can be written to standard output and error."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # it was closed by whoever started us
+        if stream is None:  # closed by the parent process
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  (to the end)
         elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # for what its encoding lacks
+            stream.reconfigure(errors="backslashreplace")  # for characters that its encoding lacks
 
 
 def denied(error: OSError) -> NoReturn:
-    """End the process because the system does not let it have a file, or write what it says; raise
-    what is not about that."""
+    """End the process if the system denies a file or output; re-raise any other error."""
     cure = _CURES.get(error.errno or 0)
     if error.filename is None and error.errno in _FULL:
         _forget_output()
@@ -64,12 +63,12 @@ def denied(error: OSError) -> NoReturn:
 
 
 class AtOnce(SystemExit):
-    """The end of a command that leaves threads behind."""
+    """Ends a command that leaves threads behind."""
 
 
 def leave(done: SystemExit) -> NoReturn:
-    """End the process with the status of ``done``; right away, whatever threads do, where it was
-    interrupted, or is to end :class:`AtOnce`."""
+    """End the process with the status of ``done``; immediately, whatever threads do, if it was
+    interrupted or ends with :class:`AtOnce`."""
     status = done.code
     if status == INTERRUPTED:
         print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
@@ -87,5 +86,5 @@ def leave(done: SystemExit) -> NoReturn:
 
 
 def _forget_output() -> None:
-    """Send what Python still holds nowhere: written at the very end, it would fail again."""
+    """Discard what Python still buffers: written at exit, it would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

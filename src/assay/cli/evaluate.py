@@ -213,7 +213,7 @@ def _batch(
     *,
     retry_failed: bool,
 ) -> None:
-    """Import results if there are any, then export what can be asked now."""
+    """Import results, if any, then export the questions that can be asked now."""
     document: dict[str, Any] = {}
     lines: list[str] = []
     with opened.ledger(scores=False) as ledger:
@@ -299,7 +299,7 @@ def _show(
 
 
 def _tables(results: Results) -> Iterator[RenderableType | Table | Paragraph | str]:
-    """The leaderboards of every protocol, and where there are several, how these agree."""
+    """The leaderboards of every protocol and, if there are several, their agreement."""
     for one in results.by_protocol.values():
         yield from board_tables(page_of(one, sections=False), out().width)
     if not results.scores:

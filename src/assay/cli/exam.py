@@ -99,7 +99,7 @@ def _people(found: GradedFileRuns, rows: Sequence[Row]) -> Iterator[Table | str]
 
 
 def _cell(row: Row) -> str:
-    """A score in a narrow column: its standard error, or where its range ends, stands below."""
+    """A score in a narrow column, with its standard error or the end of its range below."""
     error = row["standard_error"]
     shown = span(row["floor"], row["ceiling"]).replace("–", "–\n", 1)
     return shown + ("" if error is None else f"\n±{error:.3f}".replace("0.", "."))

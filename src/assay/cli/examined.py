@@ -1,4 +1,4 @@
-"""What the doctors of questions and of nuggets show people: τ with its interval, and proposals."""
+"""Display of question and nugget diagnoses: τ with its interval, and proposals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERVALS = (
 
 
 def tau_lines(found: Estimate | None, other: str) -> Iterator[str]:
-    """Kendall's τ with another leaderboard, where it is known, and what its interval is."""
+    """Kendall's τ with another leaderboard, if known, and an explanation of its interval."""
     if found is not None:
         yield f"Kendall's tau with the {other} leaderboard: {estimate(found, 4)}"
         if found.interval is not None:
@@ -37,14 +37,15 @@ def estimate(found: Estimate | None, digits: int = 3) -> str:
 
 
 def whole(ends: tuple[float, float] | None) -> str:
-    """Counts from surely to possibly."""
+    """Counts from certain to possible."""
     return "" if ends is None else "–".join(dict.fromkeys(f"{end:.0f}" for end in ends))
 
 
 def proposals(
     found: Sequence[_Item], columns: tuple[str, str], cells: Callable[[_Item], tuple[str, str]]
 ) -> Iterator[Table | str]:
-    """What is proposed, what settles most first; ``cells`` say of what, under ``columns``."""
+    """The proposals, those that settle most first; ``cells`` identify the items, under
+    ``columns``."""
     shown = found[:_MOST]
     yield Table(
         f"Proposals ({len(found)}), those that settle most pairs of runs first",

@@ -1,4 +1,4 @@
-"""What lies ahead and what was done: dry runs, prompts, prices, the closing line of a run."""
+"""Before and after a run: dry runs, prompts, prices, and the closing summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.page.tables import Table
 
 
 def done_in_words(tally: Tally) -> str:
-    """What a run did, in a few sentences."""
+    """Summarise a run in a few sentences."""
     if tally.asked == tally.unanswered == tally.skipped == 0:
         text = f"Nothing to ask: all {tally.known} labels are in the ledger."
     else:
@@ -47,7 +47,7 @@ def done_in_words(tally: Tally) -> str:
 
 
 def tell_of(tally: Tally) -> None:
-    """Say what a run did, to people; raises KeyboardInterrupt where one stopped it."""
+    """Print the summary of a run; raises KeyboardInterrupt if a person stopped it."""
     if not FORM.get():
         tell(done_in_words(tally))
     if tally.stopped == INTERRUPTED:
@@ -55,7 +55,7 @@ def tell_of(tally: Tally) -> None:
 
 
 def _cached(tally: Tally) -> str:
-    """What of the tokens read a server's cache had, or took."""
+    """How many of the input tokens a server's cache supplied or stored."""
     said = [
         f"{count:,} {where}"
         for count, where in (
@@ -72,12 +72,12 @@ def _cached(tally: Tally) -> str:
 
 
 def tallied(tally: Tally, *names: str) -> dict[str, Any]:
-    """Some of what was counted, as JSON has it."""
+    """Selected counts for JSON."""
     return {name: getattr(tally, name) for name in names}
 
 
 def shard_done(shard: str, tally: Tally) -> str:
-    """That a shard is done, and what waits for others."""
+    """Say that a shard is done, and what waits for others."""
     if not tally.waiting:
         return f"Shard {shard} is done."
     waits = "step waits" if len(tally.waiting) == 1 else "steps wait"
@@ -90,7 +90,7 @@ def shard_done(shard: str, tally: Tally) -> str:
 
 
 def why_unusable(errors: Mapping[str, int], most: int = 10) -> list[str]:
-    """Why replies could not be used, the commonest reasons first."""
+    """Why replies were unusable, commonest reasons first."""
     common = sorted(errors.items(), key=lambda one: -one[1])[:most]
     return [f"  {count} × {why}" for why, count in common]
 
@@ -101,7 +101,7 @@ def print_ahead(
     price_cure: str = '[prices."MODEL"] in assay.toml',
     notes: Sequence[str] = (),
 ) -> None:
-    """Calls, tokens and cost of ``plans``, and what the figures rest on."""
+    """Print calls, tokens and cost of ``plans``, and the basis of the figures."""
     with going() as shown:
         rows = forecast_rows(plans, shown.at)
     cells = (row.values() for row in rows)
@@ -136,7 +136,7 @@ def _people(
 
 
 def print_prompts(plans: TitledPlans, count: int) -> None:
-    """The first ``count`` prompts of each plan, as they would be sent."""
+    """Print the first ``count`` prompts of each plan, as they would be sent."""
     document = list(prompts(plans, count))
     if FORM.get() == "json":
         print_json(document)

@@ -120,7 +120,7 @@ def gate_command(
 def _rules(
     least: Sequence[str], most: Sequence[str], no_worse: Sequence[str]
 ) -> dict[str, GateMeasure]:
-    """What the options ask, by measure."""
+    """The rules set by the options, by measure."""
     loss = {name: 0.0 if value is None else value for name, value in _read(no_worse, "--no-worse")}
     lower, upper = dict(_read(least, "--min")), dict(_read(most, "--max"))
     return {
@@ -130,8 +130,8 @@ def _rules(
 
 
 def _read(given: Sequence[str], option: str) -> Iterator[tuple[str, float | None]]:
-    """``MEASURE=VALUE``; a value may be left out of ``--no-worse``. (A measure's name may hold an
-    equals sign: the last one counts.)"""
+    """Parse ``MEASURE=VALUE``; for ``--no-worse`` the value is optional. (A measure's name may
+    contain an equals sign, so the last one counts.)"""
     for one in given:
         name, sign, text = one.rpartition("=")
         closed = text.count("(") == text.count(")")

@@ -1,4 +1,4 @@
-"""What the commands that ask labellers share: their options, and how judging goes on."""
+"""What commands that ask labellers share: their options, and progress."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ShowPromptsOption = Annotated[int, Option("Print N prompts; ask nothing.", metav
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How the labellers of a folder are asked: who, how far, for which share and where."""
+    """How a folder's labellers are asked: who, how much, for which shard and where."""
 
     labeller: LabellerOption = None
     policy: PolicyOption = None
@@ -61,12 +61,12 @@ class Asking:
     ] = None
 
 
-_SOON = 1.0  # seconds after which other work shows a bar
-_OFTEN = 0.1  # seconds between two states of a bar
+_SOON = 1.0  # seconds before other work shows a bar
+_OFTEN = 0.1  # seconds between updates of a bar
 
 
 class FetchLines:
-    """Says that a model is being fetched: a line at each new step and every tenth of the way."""
+    """Reports the download of a model: a line for each new step and every tenth of the way."""
 
     def __init__(self) -> None:
         self._last = ("", -1)
@@ -79,12 +79,12 @@ class FetchLines:
 
 
 def is_quiet() -> bool:
-    """Whether nothing is told of how work goes on: by ``--quiet``, or as a program reads on."""
+    """Whether progress is silent, because of ``--quiet`` or because a program reads the output."""
     return QUIET.get() or bool(FORM.get())
 
 
 def judging_bar() -> ProgressLines | SilentProgress:
-    """How judging goes on: a bar where lines are written over, lines elsewhere."""
+    """Progress of judging: a bar on terminals that can overwrite lines, lines elsewhere."""
     if is_quiet():
         return SilentProgress()
     if NO_LOCKS_WARNING:
@@ -94,7 +94,7 @@ def judging_bar() -> ProgressLines | SilentProgress:
 
 @contextmanager
 def going() -> Iterator[ProgressLines | SilentProgress]:
-    """The same for any work, by its ``at``; what it draws is gone at the end."""
+    """Progress of any other work, reported through its ``at``; erased at the end."""
     shown = judging_bar()
     try:
         yield shown
@@ -103,7 +103,7 @@ def going() -> Iterator[ProgressLines | SilentProgress]:
 
 
 class _Shown(Progress):
-    """A bar, and what stands beneath it; nothing before ``since``."""
+    """A bar with text beneath it, hidden until ``since``."""
 
     beneath: Callable[[], Iterable[RenderableType]] = staticmethod(lambda: ())
     since = 0.0
@@ -115,14 +115,14 @@ class _Shown(Progress):
 
 
 class JudgingBar(ProgressLines):
-    """The same as a line that is written over, with a bar: done, rate, remaining, cost, failures.
-    Other work shows one after a moment."""
+    """Judging progress as a bar that is overwritten: done, rate, remaining, cost, failures. Other
+    work shows one after a moment."""
 
     _bar: _Shown | None = None
     _drawn = 0.0
 
     def beneath(self) -> Iterable[RenderableType]:
-        """What is shown beneath the bar."""
+        """The text beneath the bar."""
         return ()
 
     def begin(self, title: str, total: int, known: int) -> None:
@@ -177,13 +177,13 @@ class JudgingBar(ProgressLines):
 
 
 def open_folder(path: Path, labeller: str | None = None, policy: str | None = None) -> Opened:
-    """Open an evaluation folder with everything in it, telling of models that are fetched. Raises
-    SettingsError or FormatError."""
+    """Open an evaluation folder completely, reporting model downloads. Raises SettingsError or
+    FormatError."""
     return Opened.open(path, labeller=labeller, policy=policy, fetching=FetchLines())
 
 
 @contextmanager
 def showing(opened: Opened) -> Iterator[Opened]:
-    """The same evaluation, with how it goes on shown."""
+    """The same evaluation, with progress shown."""
     with going() as shown:
         yield replace(opened, progress=shown.at)

@@ -74,5 +74,5 @@ def _known(estimate: Estimate) -> str:
 
 
 def short_name(task: str) -> str:
-    """A task's name without that of its protocol."""
+    """A task's name without its protocol."""
     return task.rpartition(".")[2]

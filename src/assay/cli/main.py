@@ -1,4 +1,4 @@
-"""The ``assay`` command as a process: what has to be set before its commands are loaded."""
+"""The ``assay`` process: settings that must precede the loading of its commands."""
 
 from __future__ import annotations
 

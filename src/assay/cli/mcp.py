@@ -22,27 +22,25 @@ def mcp_command(folder: FolderArgument) -> None:
     The tools only read: status, dry_run, scores, topics, labels, gate. None of them asks a
     labeller, writes or spends anything, or looks at another folder.
     """
-    import_extra("mcp.server.mcpserver", "This needs mcp", "mcp")  # version 1 has no such module
+    import_extra("mcp.server.mcpserver", "This needs mcp", "mcp")  # version 1 lacks this module
     from mcp.server import MCPServer  # noqa: PLC0415  (an extra)
     from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
     from mcp.types import ToolAnnotations  # noqa: PLC0415
 
     def explained(ask: Callable[..., Any]) -> Callable[..., Any]:
-        """A tool whose errors say what is wrong."""
+        """Wrap a tool so that its errors explain what is wrong."""
 
         @wraps(ask)
         def tool(*arguments: Any, **more: Any) -> Any:
             try:
                 return ask(*arguments, **more)
             except AssayError as error:
-                raise ToolError(
-                    safe_text(error)
-                ) from None  # its cause holds what is not to be told
+                raise ToolError(safe_text(error)) from None  # its cause may hold private details
 
         return tool
 
     look = Look(folder)
-    look.status()  # a folder that is none is said at once
+    look.status()  # an invalid folder is reported at once
 
     server = MCPServer(
         "assay",

@@ -70,7 +70,7 @@ def measure_command(
 
 
 def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
-    """A table with a column a measure."""
+    """A table with one column per measure."""
     cells: dict[tuple[str, str, bool], list[float | None]] = {}
     for means in (False, True):  # apart, as a topic may be called like the mean
         for run, topic, _, value, _ in found.rows(per_topic=per_topic and not means, means=means):

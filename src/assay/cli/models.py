@@ -50,7 +50,7 @@ def list_command() -> None:
 
 
 def _judge(judge: JudgePackage) -> dict[str, Any]:
-    """The row of one of Assay's own judges; where it is not here, or not in order, it says so."""
+    """The row of one of Assay's own judges; says so if it is missing or damaged."""
     default = judge is SMALL
     row = {"name": judge.name, "default": default, "size": None, "licence": "Apache-2.0"}
     try:

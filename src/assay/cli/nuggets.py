@@ -1,4 +1,4 @@
-"""``assay nuggets``: scores of assignment files, and nugget lists under a person's control."""
+"""``assay nuggets``: scores of assignment files, and nugget lists under human control."""
 
 from __future__ import annotations
 
@@ -204,8 +204,7 @@ def edit_command(
 
 
 def _in_editor(text: str, read: Reader) -> Lines:
-    """The nuggets as the person left them in an editor, which is opened again where the text has
-    faults."""
+    """The nuggets as left by the person in an editor, which reopens if the text has faults."""
     while True:
         text = _edited(text)
         if not text.strip():
@@ -221,8 +220,8 @@ def _in_editor(text: str, read: Reader) -> Lines:
 
 
 def _edited(text: str) -> str:
-    """A text as it comes back from the person's editor. Raises SettingsError where there is none,
-    or it fails (as it does where one quits with an error on purpose, such as vi's ``:cq``)."""
+    """A text as edited by the person. Raises SettingsError if there is no editor or it fails (as
+    when quitting with an error on purpose, such as vi's ``:cq``)."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         file = Path(folder) / "nuggets.txt"

@@ -1,4 +1,4 @@
-"""``assay plan``: what people label next, and what that is expected to buy."""
+"""``assay plan``: what people should label next, and the expected gain."""
 
 from __future__ import annotations
 

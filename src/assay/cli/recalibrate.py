@@ -1,4 +1,4 @@
-"""``assay recalibrate``: confidences mended by what was seen on other questions."""
+"""``assay recalibrate``: confidences recalibrated from other questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay release``: what organisers publish of an evaluation."""
+"""``assay release``: what organisers publish from an evaluation."""
 
 from __future__ import annotations
 

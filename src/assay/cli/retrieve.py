@@ -18,7 +18,7 @@ from assay.protocols.output import require_plain
 from assay.systems.retrieval.index import Index
 from assay.systems.topics import load_topics
 
-_REASONS = 3  # why replies could not be used, the commonest
+_REASONS = 3  # most reasons shown for unusable replies
 
 
 @forms("json")

@@ -1,4 +1,4 @@
-"""``assay rubrics``: scores of graded answers, and rubrics made of nuggets."""
+"""``assay rubrics``: scores of graded answers, and rubrics made from nuggets."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _values(
     read: Callable[[str], T],
     default: Sequence[T],
 ) -> tuple[T, ...]:
-    """The values of an option that may be repeated and may hold lists."""
+    """The values of an option that can be repeated and can contain lists."""
     if not given:
         return tuple(default)
     found = []
@@ -138,7 +138,7 @@ def _values(
 
 
 def _number(text: str, least: float = 0, most: float = math.inf) -> float:
-    """A number strictly between two."""
+    """Parse a number strictly between two bounds."""
     try:
         value = float(text)
     except ValueError:
@@ -174,7 +174,7 @@ def _people(found: Designs, *, sizes: bool) -> Iterator[Table | str]:
 
 
 def _needed(title: str, columns: tuple[str, ...], rows: Sequence[SizeRow | SimulatedRow]) -> Table:
-    """How many topics each design takes."""
+    """The number of topics that each design needs."""
 
     def cell(row: SizeRow | SimulatedRow, name: str) -> Value:
         value = getattr(row, name)

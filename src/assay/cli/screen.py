@@ -1,4 +1,4 @@
-"""What is drawn on the screen: tables, paragraphs, and whatever else rich draws."""
+"""Screen output: tables, paragraphs, and anything else that rich draws."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _LONGEST = 2000
 
 
 def out() -> Console:
-    """Console for results: standard output, never wider than the screen; but in a terminal of
-    ``TERM=dumb``, as screen readers want it, a row is one line: they read line by line."""
+    """Console for results: standard output, wrapped to the screen width, except that with
+    ``TERM=dumb`` a row stays on one line for screen readers, which read line by line."""
     console = _Console(highlight=False, emoji=False)
     if console.is_dumb_terminal:
         console.size = ConsoleDimensions(_LONGEST, console.height)
@@ -37,13 +37,13 @@ def err() -> Console:
 
 
 def writes_over(console: Console) -> bool:
-    """Whether it is a terminal on which lines are written over. On one of ``TERM=dumb`` none is:
-    screen readers read out each state of a line."""
+    """Whether lines on the terminal can be overwritten. Never with ``TERM=dumb``: screen readers
+    would read out each state."""
     return console.is_terminal and not console.is_dumb_terminal
 
 
 def show(one: Table | RenderableType) -> None:
-    """Print something; sentences are broken into lines as wide as the screen."""
+    """Print something; sentences are wrapped to the screen width."""
     if isinstance(one, str):
         out().print(Text(printable_lines(one)))
     else:

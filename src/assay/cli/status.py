@@ -1,4 +1,5 @@
-"""``assay status``, and ``assay`` alone in an evaluation folder: what is there, what comes next."""
+"""``assay status``, and ``assay`` alone in an evaluation folder: what exists, and what comes
+next."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ TopicsOption = Annotated[
 
 
 def show(title: str, found: LabelScores, said: str, *, per_topic: bool) -> None:
-    """Print the scores; exit status 1 where labels are missing."""
+    """Print the scores; exit status 1 if labels are missing."""
     for line in found.remarks():
         remark(line)
     present(

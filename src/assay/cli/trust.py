@@ -1,4 +1,4 @@
-"""``assay trust``: scores corrected by what people said of a random draw, with their intervals."""
+"""``assay trust``: scores corrected by people's labels of a random draw, with their intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.statistics.corrected import Population
 
 
 class Of(StrEnum):
-    """What an interval is about."""
+    """What an interval refers to."""
 
     THESE = "these"
     LIKE_THESE = "like-these"
@@ -84,7 +84,7 @@ def trust_command(
 
 
 def _carried(found: Sequence[CarriedOver]) -> None:
-    """Print a sensitivity analysis, in no order: it says of no run that it is better."""
+    """Print a sensitivity analysis, unordered, as it does not rank runs."""
     says = (
         "This is a sensitivity analysis, not a correction: it assumes that the judge errs here as "
         "it did on the other collection, and alike for all runs. Do not compare runs by it; "

@@ -73,12 +73,13 @@ def ui_command(
                 show(own)
 
         server.serve(bench, found, hosts, ready)
-    raise AtOnce(0)  # scores or a report may be under way, which nobody waits for
+    raise AtOnce(0)  # scores or a report in progress need not finish
 
 
 def show(link: str) -> None:
-    """Open a link in a browser, beside the server: some are waited for. One for the terminal, as
-    is found where there is no screen, would use the link up; it is opened only if asked for."""
+    """Open a link in a browser without blocking the server, as some browsers do. A terminal
+    browser, found on machines without a screen, would use the link up, so it is opened only on
+    request."""
     try:
         found = webbrowser.get()
     except webbrowser.Error:

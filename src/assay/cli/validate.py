@@ -1,4 +1,4 @@
-"""``assay validate``: all faults of input files, one a line."""
+"""``assay validate``: all faults of input files, one per line."""
 
 from __future__ import annotations
 

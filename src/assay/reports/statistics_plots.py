@@ -1,8 +1,8 @@
-"""Plots for papers: the scatter of two score tables, intervals of differences of runs, reliability
+"""Plots for papers: scatter of two score tables, intervals of differences between runs, reliability
 diagrams and risk–coverage curves.
 
-Each is written to a ``path`` whose ending says in which format. Raises ValueError where it ends in
-nothing known, and SettingsError where the file cannot be written.
+The ending of ``path`` determines the format. Raises ValueError if it is unknown, and SettingsError
+if the file cannot be written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assay.reports.plotting import COLOURS, MARKERS, checked_plot, plot_bytes
 _POINT, _MEAN, _LINE = "#8fb8d8", "#c0392b", "#888888"
 _REAL, _NOT_REAL = "#0072b2", "#9a9a9a"
 _BEHIND = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6}
-_MOST_NAMED = 8  # as many as there are colours
+_MOST_NAMED = 8  # the number of colours
 _MOST_PAIRS = 45
 _MOST_RUNS = 60
 
@@ -74,10 +74,10 @@ def save_scatter(
 
 
 def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> None:
-    """Draw the interval of every pair's difference, one panel a measure.
+    """Draw the interval of every pair's difference, one panel per measure.
 
-    Where there are more than 45 pairs, only those with the best run are drawn; the caption says so.
-    Raises SettingsError where a measure has no pair with an interval.
+    With more than 45 pairs, only those with the best run are drawn; the caption says so. Raises
+    SettingsError if a measure has no pair with an interval.
     """
     for panel in panels:
         if not panel.pairs:
@@ -95,8 +95,8 @@ def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> Non
 def save_leaderboard(
     path: str | Path, title: str, rows: Sequence[tuple[str, float, float | None, float | None]]
 ) -> None:
-    """Draw runs with their scores and intervals, best first: ``rows`` are (run, score, lower and
-    upper end of its interval, None without one); ``title`` is the measure."""
+    """Draw runs with scores and intervals, best first. ``rows`` are (run, score, lower and upper
+    end of its interval, or None); ``title`` is the measure."""
 
     def fill(figure: Any) -> None:
         figure.set_size_inches(5.4, 0.9 + 0.22 * len(rows))
@@ -112,8 +112,8 @@ _Row = tuple[str, float, float | None, float | None, bool]
 
 
 def _intervals(axes: Any, rows: Sequence[_Row]) -> None:
-    """Rows one below the other: a name, its value with the interval if it has one, and whether it
-    is filled."""
+    """Draw rows one below another: a name, its value with the interval, if any, and whether it is
+    filled."""
     for place, (_, value, low, high, filled) in enumerate(rows):
         colour = _REAL if filled else _NOT_REAL
         if low is not None and high is not None:
@@ -173,7 +173,7 @@ def _scatter(
         )  # fmt: skip
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     legend = {"loc": "upper left", "frameon": False, "fontsize": 7.5, "handletextpad": 0.2}
-    if named:  # beside the plot, where the names hide no point
+    if named:  # beside the plot, so that names hide no points
         legend |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
     axes.legend(**legend)
 
@@ -181,7 +181,7 @@ def _scatter(
 def _drawn_pairs(
     panel: DifferencePanel,
 ) -> tuple[Sequence[tuple[str, str, float, float, float, bool]], str]:
-    """The pairs that are drawn, and what is said of those that are not."""
+    """The pairs to draw, and a remark on those left out."""
     if len(panel.pairs) <= _MOST_PAIRS:
         return panel.pairs, ""
     best = panel.pairs[0][0]
@@ -212,9 +212,8 @@ _MOST_PANELS = 12
 def save_confidence_plot(
     path: str | Path, data: ConfidenceData, bins: int = 10, closed: Closed = "right"
 ) -> None:
-    """Draw a reliability diagram a run, and the risk–coverage curves of all. Raises ValueError also
-    where a run's data are not what :func:`assay.measures.confidence.check` accepts; the message
-    names the run."""
+    """Draw a reliability diagram for each run, and the risk–coverage curves of all. Also raises
+    ValueError, naming the run, if :func:`assay.measures.confidence.check` rejects its data."""
     drawn = []
     for run, (p, c) in data.items():
         try:
@@ -226,7 +225,7 @@ def save_confidence_plot(
 
 
 def _fill(figure: Any, data: Sequence[tuple[Curve, Reliability]]) -> None:
-    """Lay out the panels: the curves of all runs first, then a reliability diagram a run."""
+    """Lay out the panels: the curves of all runs first, then a reliability diagram per run."""
     shown = [bars for _, bars in data][:_MOST_PANELS]
     columns = min(4, max(2, len(shown)))
     rows = -(-len(shown) // columns)

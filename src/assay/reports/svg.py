@@ -1,5 +1,5 @@
-"""Building SVG by hand, axes and small pictures for tables too: everything that goes in is escaped,
-the same input gives the same bytes.
+"""Hand-built SVG, axes and small figures for tables. All input is escaped, and the same input gives
+the same bytes.
 
 Colours, fonts and line widths come from the report's style sheet by class, so that a plot follows
 the reader's light or dark scheme and the printer's.
@@ -30,9 +30,10 @@ def _text(value: Attribute) -> str:
 
 
 def el(tag: str, /, *children: str, **attributes: Attribute) -> Markup:
-    """An element. Text children and all attributes are escaped, ``Markup`` goes in as is.
+    """Build an element. Text children and all attributes are escaped; ``Markup`` is inserted as is.
 
-    ``class_`` is ``class``, an underscore in a name is a hyphen, ``None`` leaves one out.
+    ``class_`` stands for ``class``, underscores in names become hyphens, attributes of ``None`` are
+    omitted.
     """
     given = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
@@ -42,14 +43,14 @@ def el(tag: str, /, *children: str, **attributes: Attribute) -> Markup:
     inside = "".join(
         child if isinstance(child, Markup) else str(escape(visible(child))) for child in children
     )
-    # Tag and attribute names are ours, values and text are escaped above.
+    # Tag and attribute names are our own; values and text are escaped above.
     return Markup(f"<{tag}{given}>{inside}</{tag}>" if inside else f"<{tag}{given}/>")  # noqa: S704
 
 
 def drawing(
     width: float, height: float, label: str, *children: Markup, class_: str = "plot"
 ) -> Markup:
-    """An ``<svg>`` that scales with its place; ``label`` is its text alternative."""
+    """An ``<svg>`` that scales with its container; ``label`` is its text alternative."""
     return el(
         "svg",
         *children,
@@ -71,12 +72,12 @@ def path(points: Sequence[tuple[float, float]], *, class_: str) -> Markup:
 def label(
     x: float, y: float, text: str, class_: str = "tick", anchor: str = "middle", **more: Attribute
 ) -> Markup:
-    """A piece of text at a place."""
+    """Text at a position."""
     return el("text", text, x=x, y=y, class_=class_, text_anchor=anchor, **more)
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide ``text`` is at a font size (East Asian characters are wide)."""
+    """Approximate width of ``text`` at a font size (East Asian characters are wide)."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     tall = sum(char.isupper() or char in "mwMW_@%" for char in text) - sum(
         char.isupper() and unicodedata.east_asian_width(char) in "WF" for char in text
@@ -85,7 +86,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) -> Markup:
-    """A point in the colour and shape of run number ``kind``."""
+    """A point with the colour and shape of run number ``kind``."""
     about = (el("title", title),) if title else ()
     colour = f"mk c{kind % 8}"
     shape = (kind // 8 + kind) % 4
@@ -112,7 +113,7 @@ def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) ->
 
 @dataclass(frozen=True)
 class Plane:
-    """A rectangle of the drawing, and the numbers that its sides stand for."""
+    """A rectangle of the drawing, and the value ranges of its axes."""
 
     left: float
     top: float
@@ -139,7 +140,7 @@ class Plane:
         return self.left + self.wide
 
     def frame(self) -> list[Markup]:
-        """The rectangle with lines across at round numbers of y."""
+        """The rectangle with grid lines at round values of y."""
         parts = [
             el("rect", x=self.left, y=self.top, width=self.wide, height=self.high, class_="area")
         ]
@@ -150,19 +151,19 @@ class Plane:
         return parts
 
     def below(self, by: float = 15.0, shown: Callable[[float], str] | None = None) -> list[Markup]:
-        """Round numbers of x."""
+        """Round values of x below the axis."""
         text = shown or _tick_text
         return [label(self.x(tick), self.bottom + by, text(tick)) for tick in _ticks(*self.xs)]
 
     def named(self, x: str, y: str, at: float) -> list[Markup]:
-        """What the axes are, that of x at a height."""
+        """Axis titles, with that of x at a given height."""
         upright = f"translate(10 {_text(self.top + self.high / 2)}) rotate(-90)"
         parts = [label(self.left + self.wide / 2, at, x, "axis")] if x else []
         return [*parts, *([label(0, 0, y, "axis", transform=upright)] if y else [])]
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round places on an axis, some four to eight."""
+    """Round tick positions, about four to eight."""
     width = high - low
     if width <= 0:
         return [low]
@@ -176,7 +177,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def reach(values: Sequence[float], low: float | None, high: float | None) -> tuple[float, float]:
-    """What an axis runs over: the values, and from ``low`` to ``high`` at least."""
+    """Range of an axis: all the values, and at least from ``low`` to ``high``."""
     least = min([*values, *([] if low is None else [low])], default=0.0)
     most = max([*values, *([] if high is None else [high])], default=1.0)
     return (least, most) if most > least else (least - 0.5, most + 0.5)
@@ -196,8 +197,8 @@ def _share(value: float) -> float:
 
 
 def interval_bar(score: Score | None, *, name: str, kind: int | None) -> Markup:
-    """A table's picture of a score: its interval as a bar, its value as a point, or a
-    thicker bar from floor to ceiling where labels are missing."""
+    """A score as a figure in a table: its interval as a bar and value as a point, or a thicker bar
+    from floor to ceiling if labels are missing."""
     low, high = (None, None) if score is None else (score.low, score.high)
     ends = None if score is None else score.ends
     width, height, margin = _BAR
@@ -230,7 +231,7 @@ def interval_bar(score: Score | None, *, name: str, kind: int | None) -> Markup:
 
 
 def interval_axis() -> Markup:
-    """The axis that stands over a column of interval bars."""
+    """The axis above a column of interval bars."""
     width, _, margin = _BAR
     ticks = [
         label(margin + tick * (width - 2 * margin), 10, text, anchor=anchor)
@@ -244,12 +245,12 @@ def interval_axis() -> Markup:
 
 
 def meter(confidence: float, kind: str) -> Markup:
-    """A small bar as long as a confidence is high; ``kind`` is ``right``, ``wrong`` …"""
+    """A small bar whose length is a confidence; ``kind`` is ``right``, ``wrong`` …"""
     return share_bar(64, 8, confidence, f"confidence {percent(confidence)}", kind)
 
 
 def share_bar(width: float, height: float, share: float, said: str, kind: str) -> Markup:
-    """A bar of which a share is filled."""
+    """A bar filled to a given share."""
     whole = {"x": 0, "y": 0, "height": height, "rx": 2}
     rail = el("rect", **whole, width=width, class_="rail")
     fill = el("rect", **whole, width=width * _share(share), class_=f"fill {kind}")

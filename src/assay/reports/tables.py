@@ -1,4 +1,4 @@
-"""Tables in the terminal: no name is broken and no number cut, as long as there is any way."""
+"""Terminal tables that break no name and cut no number if it can be avoided."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _NARROW = 12
 
 @dataclass(frozen=True)
 class Column:
-    """A column: of a ``number`` in each row, to the right if not to the ``left``; ``running`` where
-    sentences stand, which go over several lines, ``cut`` where a text is shortened to one."""
+    """A column, right-aligned if every row holds a ``number``, unless ``left`` is set. ``running``
+    text wraps over several lines, ``cut`` text is shortened to one."""
 
     heading: Text
     cells: Sequence[Text]
@@ -42,12 +42,12 @@ class Column:
 
     @cached_property
     def natural(self) -> int:
-        """The width that breaks nothing."""
+        """The width at which nothing wraps."""
         return max(map(_longest_line, (self.heading, *self.cells)))
 
     @cached_property
     def least(self) -> int:
-        """The width that breaks neither name nor number."""
+        """The width at which no name or number is broken."""
         title = max(map(cell_len, _pieces(self.heading.plain)), default=0)
         if self.running:
             longest = max(map(_longest_line, self.cells), default=0)
@@ -57,11 +57,10 @@ class Column:
 
 
 def table(part: tables.Table, width: int = 80) -> RenderableType:
-    """A table as the page has it, with all its rows: numbers stand to the right, texts of files
-    are put in as plain text with their controls visible, never as Rich markup. Columns without
-    names have no heading; those of a table with ranks (``#``) stand closer, as in leaderboards.
-    Where ``width`` has no room for all columns, those that have none follow in tables of their
-    own."""
+    """A table of the page with all its rows. Numbers are right-aligned; text from files is plain
+    text with control characters visible, never Rich markup. Columns without names have no heading;
+    tables with ranks (``#``) are set closer, like leaderboards. Columns that do not fit into
+    ``width`` follow in tables of their own."""
     title = Text(printable_lines(part.title), style="italic") if part.title else None
     return laid_out(title, _columns(part), width, close="#" in part.columns)
 
@@ -74,7 +73,7 @@ def laid_out(
     below: str = "",
     close: bool = False,
 ) -> RenderableType:
-    """``columns`` as one table, or as several that have the first ones in common."""
+    """``columns`` as one table, or as several that share the first ones."""
     drawn: list[RenderableType] = [] if title is None else [title]
     close = close or room(columns) > width
     drawn += [_drawn(part, width, close=close) for part in parts(columns, width)]
@@ -84,13 +83,13 @@ def laid_out(
 
 
 def room(columns: Sequence[Column], *, close: bool = False) -> int:
-    """The width of a table that breaks nothing."""
+    """The width of a table in which nothing is broken."""
     return sum(one.natural for one in columns) + _gaps(columns, close=close)
 
 
 def parts(columns: Sequence[Column], width: int) -> Iterator[Sequence[Column]]:
-    """Columns in groups that ``width`` has room for, each with those that say what a row is about:
-    the first names, and what stands before them."""
+    """Groups of columns that fit into ``width``, each with those that identify a row: the first
+    names and whatever precedes them."""
     if _needed(columns) <= width:
         yield columns
         return
@@ -98,7 +97,7 @@ def parts(columns: Sequence[Column], width: int) -> Iterator[Sequence[Column]]:
     named = (at for at, one in enumerate(columns) if at > first and (one.number or one.running))
     head = columns[: next(named, len(columns))]
     while len(head) > first + 1 and _needed(head) > width * 2 // 3:
-        head = head[:-1]  # of several names the first must do
+        head = head[:-1]  # of several names, only the first fits
     part = list(head)
     for one in columns[len(head) :]:
         if len(part) > len(head) and _needed([*part, one]) > width:
@@ -117,17 +116,17 @@ def _needed(columns: Sequence[Column]) -> int:
 
 
 def _widths(columns: Sequence[Column], room: int) -> list[int]:
-    """Widths of columns that fill ``room``: as wide as each would be, but that the widest give way
-    to the rest, none below what it needs; then, if there is no other way, names are broken."""
+    """Column widths that fit into ``room``: natural ones, if possible; otherwise the widest shrink
+    first, none below its minimum; names are broken only as a last resort."""
     least, natural = [one.least for one in columns], [one.natural for one in columns]
-    if sum(least) > room:  # the longest names go over several lines, each as whole as can be
+    if sum(least) > room:  # break only the longest names, as little as possible
         natural = least
         least = [w if one.number else 1 for w, one in zip(least, columns, strict=True)]
     level = max(natural, default=0)
     while level > 1 and sum(_at(level, least, natural)) > room:
         level -= 1
     widths = _at(level, least, natural)
-    for place, most in enumerate(natural):  # what is left over by whole steps
+    for place, most in enumerate(natural):  # distribute what is left after whole steps
         more = min(max(room - sum(widths), 0), most - widths[place])
         widths[place] += more
     return widths
@@ -166,7 +165,7 @@ def _cut(column: Column, width: int) -> Iterable[Text]:
 
 
 def _heading(text: Text, width: int) -> Text:
-    """A heading in lines of ``width``."""
+    """A heading wrapped to ``width``."""
     if _longest_line(text) <= width:
         return text
     made = Text()
@@ -179,7 +178,7 @@ def _heading(text: Text, width: int) -> Text:
 
 
 def _pieces(heading: str) -> list[str]:
-    """What a heading is broken into; no piece is a sign or a letter alone."""
+    """Parts at which a heading may wrap; none is a lone character."""
     made: list[str] = []
     for word in heading.split():
         if made and sum(map(str.isalnum, word)) < _PIECE:

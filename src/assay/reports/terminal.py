@@ -1,4 +1,4 @@
-"""Leaderboards in the terminal: what those of all protocols share."""
+"""Terminal leaderboards, shared by all protocols."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _NAME = 200
 
 
 def board_tables(page: Page, width: int = 80) -> list[RenderableType]:
-    """The leaderboards as tables of ``width``, the policy in the title, what is missing below."""
+    """The leaderboards as tables of ``width``, with the policy in the title and missing labels
+    below."""
     gaps = [f"• {gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
     lines = gaps or [f"Nothing is missing. {page.nothing}"]
     if page.stands_on:
@@ -32,8 +33,8 @@ def board_tables(page: Page, width: int = 80) -> list[RenderableType]:
 
 
 def _tables(page: Page, board: Board, width: int, lines: Sequence[str]) -> Iterator[RenderableType]:
-    """A board, in several tables where all its measures have no room in one; each with the
-    intervals of as many measures as there is room for."""
+    """A leaderboard, in several tables if its measures do not fit into one; each has intervals for
+    as many measures as fit."""
     rest = tuple(board.brief) or board.measures
     title = f"{board.title}, by {board.measures[0]}"
     if board is page.boards[0]:
@@ -51,11 +52,11 @@ def _tables(page: Page, board: Board, width: int, lines: Sequence[str]) -> Itera
         title = f"{board.title}, continued"
 
 
-_ABOUT = 2  # columns that say what a row is about: rank and run
+_ABOUT = 2  # columns that identify a row: rank and run
 
 
 def _columns(page: Page, board: Board, measures: Sequence[str], ends: Set[str]) -> list[Column]:
-    """Rank, run and measures; those in ``ends`` with their intervals. Texts of files are put in as
+    """Rank, run and measures, with intervals for those in ``ends``. Text from files is inserted as
     plain text, never as Rich markup."""
     order = ranked(page.scores, board)
     scores = {run: page.scores[run] for run in order}
@@ -79,7 +80,7 @@ def score_row(
     ends: Set[str],
 ) -> list[Text]:
     """A run's cells: rank, name and scores. The best floor of a column is bold; measures in
-    ``ends`` have their intervals."""
+    ``ends`` get intervals."""
     cells = [Text(rank), Text(shortened(run, _NAME))]
     for name in measures:
         floors = [

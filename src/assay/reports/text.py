@@ -1,4 +1,4 @@
-"""Texts for a page: ids and headings."""
+"""Text helpers for a page: ids and headings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def closed(text: str) -> str:
-    """``text`` with a full stop, unless it ends a sentence already."""
+    """``text`` with a full stop, unless it already ends a sentence."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def broken(name: str) -> tuple[str, ...]:
-    """A heading in lines: a long one of several words in two, as even as can be, a long word after
-    underscores and hyphens and before capitals."""
+    """A heading in lines: if long, several words go in two lines of similar length, and a single
+    word is split after underscores and hyphens and before capitals."""
     if len(name) <= _LONG:
         return (name,)
     words = name.split(" ")
@@ -36,20 +36,20 @@ def broken(name: str) -> tuple[str, ...]:
 
 
 def pieces(name: str) -> list[str]:
-    """The parts of a name between which a line may break: of a long one without spaces after
-    hyphens and the like, before capitals and before numbers."""
+    """Parts of a name between which a line may break: a long one without spaces after hyphens and
+    the like, before capitals and before numbers."""
     return [name] if len(name) <= _LONG_NAME or " " in name else _JOINT.split(name)
 
 
 def slug(prefix: str, name: str) -> str:
-    """An id for ``name``: readable, and unlike that of any other name (by a hash)."""
+    """A readable id for ``name``, made unique by a hash."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     readable = _NOT_SLUG.sub("-", name.lower()).strip("-")[:32].strip("-")
     return "-".join(part for part in (prefix, readable, digest) if part)
 
 
 def question_anchor(question: str) -> str:
-    """The id of a question's place in the report: ``q-0001``, hashed if it is unusual."""
+    """The id of a question's entry in the report: ``q-0001``, or a hash if the id is unusual."""
     if _SAFE_ID.fullmatch(question):
         return f"q-{question}"
     return slug("qx", question)
@@ -59,7 +59,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]#!|~>&<$])")
 
 
 def safe(text: str) -> str:
-    """A text as it is, whatever it holds; a very long one is cut."""
+    """``text`` escaped for Markdown; a very long one is cut."""
     return _MARKS.sub(r"\\\1", shortened(text, 2_000))
 
 

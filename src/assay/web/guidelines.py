@@ -1,5 +1,5 @@
-"""Guidelines for people: the folder's own or else the machine's prompt without its instructions on
-replying, since labels can be compared if both follow the same words."""
+"""Guidelines for people: the folder's own, or else the machine's prompt without its reply
+instructions, since labels are comparable only if both follow the same words."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _AFTER_LIST = re.compile(r"^((?:- |  ).*)\n(?=[A-Z])", re.MULTILINE)
 
 
 def guideline(opened: Opened, task: AnyTask) -> str:
-    """``guidelines/TASK.md`` of the folder, Markdown; else what the prompt says, or the task.
-    Raises SettingsError where the file lies elsewhere, FormatError where it is not UTF-8."""
+    """The Markdown file ``guidelines/TASK.md`` of the folder, or else the text of the prompt or
+    task. Raises SettingsError if the file lies elsewhere, FormatError if it is not UTF-8."""
     folder = opened.folder
     path = path_inside(folder.path, f"guidelines/{task.name}.md", f"The guideline of {task.name}")
     if path.is_file():
         return "\n".join(read_text(path).sound().lines)
     try:
         said = instructions(folder.renderer.source(task))
-    except TemplateNotFound:  # a task that no model is asked
+    except TemplateNotFound:  # a task that is never put to a model
         said = ""
     return f"# {task.title}\n\n{said or _docs(task)}\n"
 
 
 def instructions(template: str) -> str:
-    """What the source of a prompt tells whoever labels, as Markdown; empty where it has nothing."""
+    """The part of a prompt's source that is addressed to labellers, as Markdown; may be empty."""
     found = _SYSTEM.search(template)
     text = _TAG.sub("", found[1] if found else "")
     paragraphs = re.split(r"\n\s*\n", text.strip())

@@ -18,8 +18,8 @@ _COUNTED = 1000
 
 
 def waits(desk: Desk, person: Person, task: str, queue: str, state: WorkbenchState) -> str:
-    """What is open in a queue and not this person's now, in words; empty where there is none.
-    By a ``state`` of any thread."""
+    """Why open units of a queue are not available to this person now, in words; empty if there are
+    none. ``state`` may belong to any thread."""
     rests = desk.asked.rests.get(task, ())
     found = partial(
         desk.finding(state, person, task),
@@ -43,9 +43,9 @@ def waits(desk: Desk, person: Person, task: str, queue: str, state: WorkbenchSta
 
 
 def counts(desk: Desk, person: Person, state: WorkbenchState) -> list[dict[str, Any]]:
-    """For each task how many units there are, how many labels are wanted and given, how many
-    are mine, in which queues something waits, and, where not all is for all, how much for this
-    person; by a ``state`` of any thread."""
+    """For each task, the number of units, labels wanted and given, and own labels; which queues
+    have units; and, if units are assigned to people, this person's share. ``state`` may belong to
+    any thread."""
     found = []
     for name, task in desk.tasks.items():
         wanted, units, done = state.one(
@@ -61,11 +61,11 @@ def counts(desk: Desk, person: Person, state: WorkbenchState) -> list[dict[str, 
             continue
         found_in = partial(desk.finding(state, person, name), in_order=False)
         queues = {
-            # Whoever settles is told there what others have before them.
+            # Adjudicators see in the queue itself which units others have open.
             queue: bool(found_in(queue, count=1, also_held=queue == "disagreements"))
             for queue in (("open",) if desk.gold else QUEUES)
             if (queue != "disagreements" or person.adjudicates)
-            # Nobody misses an edit: a nugget stays as it is.
+            # Edits are optional: without one, a nugget stays as it is.
             and not (queue == "widest" and task.by_people)
         }  # fmt: skip
         waiting = "" if queues["open"] else waits(desk, person, name, "open", state)
@@ -82,7 +82,7 @@ def counts(desk: Desk, person: Person, state: WorkbenchState) -> list[dict[str, 
 
 
 def recent(desk: Desk, person: Person, task: str) -> list[dict[str, Any]]:
-    """The last labels of a person under a task, newest first."""
+    """A person's latest labels of a task, newest first."""
     rows = desk.state.all(
         "SELECT units.id, units.hash, verdict, content, MAX(row) FROM given "
         "JOIN units ON units.id = unit WHERE given.person = ? AND task = ? "

@@ -34,7 +34,7 @@ _MOST_ASKED = 20
 
 
 def _no_picture(_self: Any, tokens: Any, at: int, _options: Any, _env: Any) -> str:
-    """A picture's words: the page loads none."""
+    """The alternative text of an image, since the page loads no images."""
     return escape(f"[{tokens[at].content or 'a picture'}: pictures are not shown here]")
 
 
@@ -42,7 +42,7 @@ _MARKDOWN.add_render_rule("image", _no_picture)
 
 
 def routes() -> list[web.RouteDef]:
-    """All that the workbench answers to."""
+    """All routes of the workbench."""
     return [
         web.get("/", home),
         web.get("/enter", enter),
@@ -60,16 +60,15 @@ def routes() -> list[web.RouteDef]:
 
 
 async def enter(request: web.Request) -> web.StreamResponse:
-    """Let in who comes with a link. What leads there from elsewhere, a mail or somebody's page,
-    brings no cookie, so that our own page leads there again; who is somebody else already is asked
-    first: else whoever has a link could have others label under its name. Over plain HTTP browsers
-    do not say where somebody comes from: our own page gives them a cookie that they bring back from
-    there alone."""
+    """Sign in with a link. A request from another site (mail, web page) carries no cookie, so our
+    own page repeats it. Whoever is already signed in as somebody else is asked first; otherwise a
+    link's owner could make others label under its name. Over plain HTTP, browsers do not reveal
+    where a request comes from, so our page sets a cookie that is sent back only from there."""
     bench = bench_of(request)
     token, site = request.query.get("t", ""), request.headers.get("Sec-Fetch-Site")
     came = f"{request[COOKIE]}_came"
     if site in ("cross-site", "same-site") or (site is None and came not in request.cookies):
-        # Who brings no cookie from there either takes none: such a browser is not led on for ever.
+        # A browser that still sends no cookie accepts none: this avoids an endless redirect.
         led = page(request, "enter.html", link=_link(token), again="here" in request.query)
         led.set_cookie(came, "1", httponly=True, samesite="Strict", path="/", secure=bench.secure)
         return led
@@ -84,7 +83,7 @@ async def enter(request: web.Request) -> web.StreamResponse:
         names = here[0].name, invited.name
         return page(request, "instead.html", link=_link(token) + "&instead=1", names=names)
     cookie = await bench.do(bench.desk.state.enter, token)
-    if cookie is None:  # it was used up meanwhile
+    if cookie is None:  # the link was used up meanwhile
         return page(request, "away.html")
     reply = web.HTTPFound("/")
     reply.set_cookie(
@@ -99,7 +98,7 @@ def _link(token: str) -> str:
 
 
 async def home(request: web.Request) -> web.Response:
-    """What there is to label."""
+    """Show what there is to label."""
     bench = bench_of(request)
     await bench.do(bench.desk.refresh)
     counts = await bench.beside(partial(offered.counts, bench.desk, request[PERSON]))
@@ -108,7 +107,7 @@ async def home(request: web.Request) -> web.Response:
 
 
 async def label(request: web.Request) -> web.Response:
-    """The page in which a task is labelled."""
+    """The page for labelling a task."""
     bench, task = bench_of(request), request.match_info["task"]
     queue = request.query.get("queue", "open")
     person = request[PERSON]
@@ -116,7 +115,7 @@ async def label(request: web.Request) -> web.Response:
     wanted = number_in(request.query.get("unit", ""))
     edits = task in desk.tasks and desk.tasks[task].by_people and person.adjudicates
     if edits or queue == "widest":
-        with suppress(AssayError):  # what an edit moves, and which topics scores hang on most
+        with suppress(AssayError):  # effects of edits, and the topics with the widest ranges
             await bench.scored()
     screens = await bench.do(desk.next, person, task, queue)
     if wanted is not None:
@@ -166,7 +165,7 @@ async def following(request: web.Request) -> Any:
 
 @answered
 async def waiting(request: web.Request) -> Any:
-    """What is open in a queue in which nothing is left for who asks."""
+    """Why a queue with nothing left for this person still has open units."""
     bench, task = bench_of(request), request.match_info["task"]
     queue = request.query.get("queue", "open")
     if task not in bench.desk.tasks or queue not in QUEUES:
@@ -177,7 +176,7 @@ async def waiting(request: web.Request) -> Any:
 
 @answered
 async def unit(request: web.Request) -> Any:
-    """One unit, to be looked at again."""
+    """A single unit, to look at again."""
     bench = bench_of(request)
     desk, person = bench.desk, request[PERSON]
     number, mode = int(request.match_info["unit"]), request.query.get("mode", "")
@@ -193,7 +192,7 @@ async def unit(request: web.Request) -> Any:
 
 @answered
 async def recent(request: web.Request) -> Any:
-    """The last labels of who asks."""
+    """The person's latest labels."""
     bench = bench_of(request)
     task = request.match_info["task"]
     return await bench.do(offered.recent, bench.desk, request[PERSON], task)
@@ -201,7 +200,7 @@ async def recent(request: web.Request) -> Any:
 
 @answered
 async def give(request: web.Request) -> Any:
-    """Keep a label."""
+    """Save a label."""
     bench = bench_of(request)
     said = await body_of(request)
     number = int(request.match_info["unit"])
@@ -210,7 +209,7 @@ async def give(request: web.Request) -> Any:
 
 @answered
 async def set_aside(request: web.Request) -> Any:
-    """Keep a skip, a flag or a note."""
+    """Save a skip, a flag or a note."""
     bench = bench_of(request)
     said = await body_of(request)
     await bench.do(
@@ -224,12 +223,12 @@ async def set_aside(request: web.Request) -> Any:
 
 
 async def static(request: web.Request) -> web.StreamResponse:
-    """A file of ours, by its name; asked for anew each time, so that after an update no page runs
-    with scripts of before."""
+    """A static file by name. Browsers revalidate it each time, so that no page runs old scripts
+    after an update."""
     path = HERE / "static" / request.match_info["name"]
     kind = _STATIC.get(path.suffix)
     headers = {hdrs.CACHE_CONTROL: "no-cache", hdrs.CONTENT_TYPE: f"{kind}; charset=utf-8"}
-    if path.name == "languages.js":  # reports have it, too
+    if path.name == "languages.js":  # reports use it, too
         return web.Response(text=languages_script(), headers=headers)
     if kind is None or not path.is_file():
         raise web.HTTPNotFound(text="There is no such file.")

@@ -34,13 +34,13 @@ PAGES.globals.update(number=number, interval=interval, span=span)
 
 
 def bench_of(request: web.Request) -> Bench:
-    """The workbench that is served."""
+    """The workbench being served."""
     bench: Bench = request.app[BENCH]
     return bench
 
 
 def page(request: web.Request, template: str, **values: Any) -> web.Response:
-    """A page of ours."""
+    """Render one of the workbench's pages."""
     text = PAGES.get_template(template).render(
         nonce=request[NONCE],
         me=request.get(PERSON),
@@ -56,7 +56,7 @@ def page(request: web.Request, template: str, **values: Any) -> web.Response:
 def answered(
     answer: Callable[[web.Request], Awaitable[Any]],
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """What a call gives, as JSON."""
+    """The result of a call, as JSON."""
 
     async def handler(request: web.Request) -> web.Response:
         found = orjson.dumps(await answer(request))
@@ -66,7 +66,7 @@ def answered(
 
 
 def embedded(value: Any) -> Markup:
-    """JSON that may stand in a script element: nothing in it ends the element."""
+    """JSON that is safe inside a script element: it cannot end the element."""
     text = orjson.dumps(value).decode()
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -74,23 +74,26 @@ def embedded(value: Any) -> Markup:
 
 
 def number_in(text: str) -> int | None:
-    """The number that a part of an address is; None for what is none of ours."""
+    """The number in a part of an address, or None if it is invalid."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 13 else None
 
 
 def numbers_in(text: str) -> list[int]:
-    """The numbers of a list with commas."""
+    """The numbers in a comma-separated list."""
     return [one for one in map(number_in, text.split(",")) if one is not None]
 
 
 async def body_of(request: web.Request) -> dict[str, Any]:
-    """The object that a request brings. Raises Refused."""
+    """The JSON object in a request's body. Raises Refused."""
     if request.content_type != "application/json":
         raise Refused("Send JSON.", 415)
     try:
         async with asyncio.timeout(_SLOWEST):
             found = orjson.loads(await request.read())
-    except (TimeoutError, ConnectionError) as error:  # a laptop was closed, or the network is gone
+    except (
+        TimeoutError,
+        ConnectionError,
+    ) as error:  # laptop closed, or network lost
         raise Refused("The request took too long, or broke off.", 408) from error
     except orjson.JSONDecodeError as error:
         raise Refused("That is not JSON.", 400) from error

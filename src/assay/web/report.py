@@ -1,4 +1,4 @@
-"""The live report of the present labels: made on request, and kept until there is a new label."""
+"""The live report on the current labels: made on request, and kept until there is a new label."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ Write = Callable[[Path, ProgressCallback], Awaitable[None]]
 
 
 class LiveReport:
-    """Reports with numbers, made one after the other into a folder of the system's. ``write``
-    writes one there; it is asked to where ``head``, of the ledger, is another than it was for the
-    last."""
+    """Numbered reports, made one at a time in a temporary folder. ``write`` makes one, and is
+    called only if ``head``, the ledger's head, has changed since the last."""
 
     def __init__(self, write: Write, head: Callable[[], Awaitable[Head]]) -> None:
         self._write, self._head = write, head
@@ -57,11 +56,12 @@ class LiveReport:
         self._doing, self._share = "", ""
 
     def forget(self) -> None:
-        """Have the next report made whatever the labels are: what they are about is another."""
+        """Make a new report next time even with the same labels, because the data they describe
+        changed."""
         self._forgotten += 1
 
     def close(self) -> None:
-        """Take its files away."""
+        """Delete its files."""
         if self._folder is not None:
             self._folder.close()
 
@@ -69,8 +69,8 @@ class LiveReport:
         return await self._head(), self._forgotten
 
     async def asked(self) -> int:
-        """The number of the report that somebody who asks now gets: of the one that is being made
-        where nothing has changed since it was begun, and of the next otherwise."""
+        """The number of the report for a new request: the one in progress if nothing has changed
+        since it was begun, otherwise the next."""
         state = await self._state()
         if self._begun > self._done and self._of == state:
             return self._begun
@@ -88,7 +88,7 @@ class LiveReport:
             self._done = self._begun
 
     async def _made(self) -> tuple[str, int] | None:
-        """Make a report where it is needed; what went wrong, and the status that says so."""
+        """Make a report if needed. Returns the error message and HTTP status, or None."""
         try:
             state = await self._state()
             if state != self._of or self.file(REPORT) is None:
@@ -114,9 +114,8 @@ class LiveReport:
         self._doing, self._share = what, "" if share is None else f"{100 * share:.0f} %, "
 
     async def there(self, number: int) -> bool:
-        """Whether that report is there; waits a moment for it. Raises Refused for what went
-        wrong."""
-        if number > self._wanted:  # of a server that was here before
+        """Whether that report is ready, after a short wait. Raises Refused if making it failed."""
+        if number > self._wanted:  # a number from an earlier server
             number = await self.asked()
         if self._making is not None and self._done < number:
             await asyncio.wait({self._making}, timeout=_AT_ONCE)
@@ -125,16 +124,16 @@ class LiveReport:
         return self._done >= number
 
     async def is_due(self, number: int) -> bool:
-        """Whether the last report may be shown: to who has waited for that number once, however
-        many labels came meanwhile, and to anybody as long as nothing changes."""
+        """Whether the last report may be shown: once to whoever waited for that number, even if
+        labels came meanwhile, and to anybody while nothing has changed."""
         if self._given < number <= self._done and self._wrong is None:
             self._given = number
             return True
         return self._begun == self._done and self._of == await self._state()
 
     async def age(self, page: Path) -> float | None:
-        """For how many seconds a page has been there to whose report labels came since; None for
-        one of the labels as they stand, and for one that has just been taken away."""
+        """Age in seconds of a page that is older than the current labels; None if it is up to date,
+        or has just been deleted."""
         try:
             written = page.stat().st_mtime
         except FileNotFoundError:
@@ -143,27 +142,27 @@ class LiveReport:
         return time.time() - written if replaced or self._of != await self._state() else None
 
     def in_words(self) -> dict[str, str]:
-        """What is being done, and how far it is."""
+        """The current step and its progress."""
         return {
             "doing": f"Now: {self._doing}." if self._doing else "",
             "so_far": f"{self._share}{time.monotonic() - self._since:.0f} s so far.",
         }
 
     def file(self, name: str) -> Path | None:
-        """A page of the last report by its address."""
+        """A page of the last report by its path."""
         if self._folder is None:
             return None
         try:
             folder = self._folder.path.resolve()
             path = (folder / name).resolve()
             known = path.suffix == ".html" and path.is_relative_to(folder) and path.is_file()
-        except (OSError, ValueError):  # no file can have that name
+        except (OSError, ValueError):  # not a valid file name
             return None
         return path if known else None
 
 
 def write_live(opened: Opened, folder: Path, told: ProgressCallback) -> None:
-    """Write the report of the labels as they stand. Raises AssayError."""
+    """Write the report on the current labels. Raises AssayError."""
     opened = replace(opened, progress=told)
     with opened.ledger() as ledger:
         ledger.checked()
@@ -176,7 +175,7 @@ def write_live(opened: Opened, folder: Path, told: ProgressCallback) -> None:
 
 
 async def report(request: web.Request) -> web.StreamResponse:
-    """The report; where it takes longer, a page that says how far it is."""
+    """Show the report, or a progress page while it is being made."""
     live = bench_of(request).report
     number = _number(request) or await live.asked()
     if await live.there(number):
@@ -186,7 +185,7 @@ async def report(request: web.Request) -> web.StreamResponse:
 
 @answered
 async def how_far(request: web.Request) -> Any:
-    """How far a report is."""
+    """Progress of a report."""
     live = bench_of(request).report
     return {"there": await live.there(_number(request)), **live.in_words()}
 
@@ -196,8 +195,8 @@ def _number(request: web.Request) -> int:
 
 
 async def report_page(request: web.Request) -> web.StreamResponse:
-    """A page of the report that was made last, on which its own script and style alone work; it
-    says where it is older than the labels. The first page is of the labels as they stand."""
+    """Show a page of the last report, with a notice if it is older than the labels. Only its own
+    script and style may run. The first page is always up to date."""
     live, name = bench_of(request).report, request.match_info["name"]
     path = live.file(name)
     if path is None or (name == REPORT and not await live.is_due(_number(request))):

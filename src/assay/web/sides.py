@@ -1,6 +1,6 @@
-"""The order in which a person sees the two sides of a unit. It is random for each person and unit,
-so that a preference for one position favours no run. Labels name the sides as the unit does, and
-record whether they were ``turned``."""
+"""Display order of a unit's two sides. It is random for each person and unit, so that a preference
+for one position favours no run. Labels name the sides as in the unit, and record whether they were
+``turned``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.web.values import Json, as_given, reason_of
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """From what the unit of a task says to what a person sees, and back: the same way."""
+    """Converts between a unit's sides and the displayed ones; the same swap works both ways."""
 
     task: AnyTask
     turned: bool
@@ -27,12 +27,12 @@ class Sides:
         return {one: other, other: one}
 
     def content(self, content: Mapping[str, Any]) -> Json:
-        """What the unit holds."""
+        """The unit's content, with sides swapped if turned."""
         swapped = self._swapped(0)
         return {name: content[swapped.get(name, name)] for name in content}
 
     def verdict(self, verdict: Mapping[str, Any] | None) -> Json:
-        """What is said of it."""
+        """A verdict, with sides swapped if turned."""
         swapped = self._swapped(1)
         return {
             name: swapped.get(value, value)
@@ -42,12 +42,12 @@ class Sides:
         }
 
     def evidence(self, marked: Sequence[Json]) -> list[Json]:
-        """Parts of its texts."""
+        """Marked parts of the texts, with sides swapped if turned."""
         swapped = self._swapped(0)
         return [{**one, "field": swapped.get(one["field"], one["field"])} for one in marked]
 
     def own(self, label: Label, content: Mapping[str, Any]) -> Json:
-        """The person's label on a unit with this content."""
+        """The person's own label on a unit with this content."""
         given = as_given(label, content)
         return {
             **given,
@@ -56,7 +56,7 @@ class Sides:
         }
 
     def others(self, label: Label) -> Json:
-        """Somebody else's label; of what speaks of the other order that is said."""
+        """Another person's label; a reason that was written for the opposite order says so."""
         reason = reason_of(label)
         if reason and self.task.sides is not None and bool(is_turned(label)) != self.turned:
             reason += " (labelled with the two sides swapped)"

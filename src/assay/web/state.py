@@ -1,8 +1,7 @@
-"""The workbench's state apart from labels: people, the units in order, and who has which.
+"""State of the workbench apart from labels: people, the order of units, and reservations.
 
-It is stored in ``workbench.sqlite`` beside the ledger. Only the ledger holds labels; the table
-``given`` is rebuilt from it. Deleting the file loses invitations, skips, flags and notes, but no
-label.
+Stored in ``workbench.sqlite`` beside the ledger. Only the ledger holds labels; the table ``given``
+is rebuilt from it. Deleting the file loses invitations, skips, flags and notes, but no label.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ Each = Callable[[Iterable[Any]], Iterable[Any]]
 
 
 class GivenLabel(NamedTuple):
-    """A person's label as the workbench notes it: the unit's hash, who gave it, the label's uid and
-    number in the ledger, the verdict without reasons (JSON), how and when it was given."""
+    """A person's label as recorded by the workbench: the unit's hash, who gave it, the label's uid
+    and number in the ledger, the verdict without reasons (JSON), its mode and time."""
 
     hash: str
     person: str
@@ -39,7 +38,7 @@ class GivenLabel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnitRow:
-    """A unit as the workbench holds it; ``content`` is JSON."""
+    """A unit as stored by the workbench; ``content`` is JSON."""
 
     id: int
     task: str
@@ -56,14 +55,13 @@ class WorkbenchState(People):
     # -- units -----------------------------------------------------------------------------------
 
     def set_units(self, units: Iterable[Sequence[Any]], each: Each = iter) -> None:
-        """Make these the units that labels are wanted of: task, hash, topic, place, content and
-        passes. What was there before stays as it was, but is wanted no longer. Those that are new
-        get their numbers in the order of their places, which is drawn: people see them, and what is
-        asked of one run stands together. Writes a part at a time, each once ``each`` gives it:
-        others may write in between."""
+        """Set the units that need labels: task, hash, topic, place, content and passes. Other
+        stored units are kept, but no longer wanted. New units are numbered by their places, which
+        are drawn at random, since people see the numbers, and questions about one run are adjacent.
+        Writes batch by batch as ``each`` yields them, so that others can write in between."""
         columns = ("task", "hash", "topic", "place", "content", "passes")
         with self.gathered("asked", ("hash",)), self.gathered("fresh", columns):
-            # What is new is found before anybody is kept from writing.
+            # New units are found first, so that the write lock is held only briefly.
             rest = iter(units)
             while some := list(islice(rest, _SOME)):
                 self.gather("asked", ((unit[1],) for unit in some))
@@ -75,7 +73,7 @@ class WorkbenchState(People):
             )
             with self.writing():
                 self.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
-                # WHERE true, here and below: else SQLite takes ON CONFLICT for the ON of a join.
+                # WHERE true, here and below: else SQLite parses ON CONFLICT as the ON of a join.
                 self.execute(
                     "INSERT INTO topics (name) SELECT topic FROM fresh WHERE true "
                     "GROUP BY topic ORDER BY MIN(place) ON CONFLICT DO NOTHING"
@@ -92,14 +90,14 @@ class WorkbenchState(People):
             )
 
     def _by_parts(self, table: str, statement: str, each: Each) -> None:
-        """A statement on some rows of a table of this connection at a time."""
+        """Run a statement on batches of rows of a temporary table."""
         last = self.one(f"SELECT coalesce(MAX(rowid), 0) FROM temp.{table}")[0]  # noqa: S608
         for start in each(range(1, last + 1, _WRITTEN)):
             with self.writing():
                 self.execute(statement, (start, start + _WRITTEN - 1))
 
     def _known(self, hashes: Sequence[str]) -> dict[str, tuple[str, int]]:
-        """Topic and passes of those of these units that labels are wanted of already."""
+        """Topic and passes of those among the units that are already wanted."""
         some = ",".join("?" * len(hashes))
         query = (
             "SELECT hash, name, passes FROM units JOIN topics ON topics.id = topic "  # noqa: S608
@@ -111,8 +109,8 @@ class WorkbenchState(People):
     def set_machines(
         self, found: Mapping[str, tuple[str, float | None]], each: Each = iter
     ) -> None:
-        """What the folder's own labellers said: status and certainty by the unit's hash; written as
-        :meth:`set_units` writes."""
+        """Store status and certainty of the folder's own labellers by unit hash, in batches like
+        :meth:`set_units`."""
         with self.gathered("said", ("hash", "status", "sure")):
             self.gather("said", ((unit, *said) for unit, said in found.items()))
             self.made(
@@ -129,7 +127,7 @@ class WorkbenchState(People):
             )
 
     def set_drawn(self, drawn: Iterable[tuple[str, str]]) -> None:
-        """Make the units of these tasks, by topic or by hash, those of the random draw."""
+        """Set the random draw to the units of these tasks, named by topic or hash."""
         with self.gathered("asked", ("task", "name")):
             self.gather("asked", drawn)
             self.made(
@@ -145,7 +143,7 @@ class WorkbenchState(People):
                 )
 
     def set_ranges(self, found: Mapping[str, float]) -> None:
-        """How far scores may still move on each topic."""
+        """Store the width of the score ranges on each topic."""
         with self.writing():
             self.db.executemany(
                 "UPDATE topics SET range = ? WHERE name = ?",
@@ -155,9 +153,9 @@ class WorkbenchState(People):
     def told(
         self, unit: UnitRow, person: Person, rests: Sequence[str], tells: str = ""
     ) -> list[int]:
-        """Units of its topic, of the tasks that a unit rests on, that others labelled (or of the
-        task that it ``tells`` of, that a machine did) and the person did not: the unit may tell
-        what they said."""
+        """Units whose labels this unit may reveal: of its topic and the tasks it ``rests`` on,
+        labelled by others (or, for the task ``tells``, by a machine) and neither labelled nor seen
+        by the person."""
         rows = self.all(
             "SELECT id FROM units WHERE topic = (SELECT topic FROM units WHERE id = ?) "
             "AND task IN (SELECT value FROM json_each(?)) "
@@ -182,13 +180,12 @@ class WorkbenchState(People):
         in_order: bool = True,
         also_held: bool = False,
     ) -> list[UnitRow]:
-        """The next units of a queue (some of them, found sooner, if not ``in_order``) that nobody
-        else has (with ``also_held`` those, too), and that the person has not labelled; with
-        ``gold`` those that the person of that name has, of any topic, for practice. What may tell
-        labels of the tasks that it ``rests`` on comes once nobody is to be asked these of the same
-        topic. Who
-        is named in ``topics`` is given these alone, and who is not the others; but adjudicators
-        are given disagreements, and what was flagged, of all."""
+        """The next units of a queue that the person has not labelled and nobody else has reserved
+        (``also_held`` includes reserved ones; without ``in_order``, any units, which is faster).
+        ``gold`` names a person whose labelled units, of any topic, are used for practice. Units
+        that may reveal labels of the tasks they ``rests`` on come once the person has none of those
+        left to label on the topic. People named in ``topics`` get only their topics, others the
+        rest; but adjudicators get disagreements and flagged units of all topics."""
         some, order = _QUEUES[queue]
         done = """
                 AND NOT EXISTS (SELECT 1 FROM asides
@@ -222,7 +219,7 @@ class WorkbenchState(People):
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
-        # With a + SQLite does not look the task up in an index.
+        # The + keeps SQLite from using an index on the task.
         rows = self.execute(
             f"{_BY_TOPIC if queue == 'widest' else _UNIT} "
             f"WHERE {'+' if queue in _FEW else ''}task = :task AND wanted AND {some} {free} "
@@ -240,15 +237,14 @@ class WorkbenchState(People):
         return None if row is None else UnitRow(*row)
 
     def units(self, where: str, *values: Any) -> list[UnitRow]:
-        """Units by a condition of the workbench's own."""
+        """Units that match an SQL clause written by the workbench itself."""
         return [UnitRow(*row) for row in self.all(f"{_UNIT} {where}", *values)]
 
     # -- labels that are given -------------------------------------------------------------------
 
     def set_given(self, labels: Iterable[GivenLabel]) -> None:
-        """Note labels of the ledger: of a person's on a unit the newest of each mode, so that what
-        is said later with others in sight hides nothing of what was said before. Those of units
-        that the workbench does not know are passed over."""
+        """Record labels from the ledger: for each person and unit the newest of each mode, so that
+        labels given with others in sight do not hide earlier ones. Unknown units are skipped."""
         with self.gathered("said", GivenLabel._fields):
             self.gather("said", labels)
             self.made(
@@ -278,8 +274,7 @@ class WorkbenchState(People):
                 self.execute(f"DELETE FROM asides WHERE kind IN ('skip', 'later') AND {labelled}")  # noqa: S608
 
     def leave_out(self, people: Sequence[Sequence[str]]) -> None:
-        """Count labels of tasks, each with somebody, by these people no more: what they labelled is
-        for others to label."""
+        """Stop counting labels by (task, person) pairs, so that their units are open to others."""
         names = json.dumps(people)
         if self.one("SELECT value FROM facts WHERE name = 'left out of tasks'") == (names,):
             return
@@ -288,14 +283,14 @@ class WorkbenchState(People):
             self._count("id IN (SELECT unit FROM given)")
 
     def _count(self, which: str) -> None:
-        """How many people labelled each of some units."""
+        """Update how many people labelled each of the selected units."""
         self.execute(
             "UPDATE units SET labelled = (SELECT COUNT(DISTINCT person) FROM given "  # noqa: S608
             f"WHERE unit = units.id AND mode != 'adjudication' AND {_COUNTS}) WHERE {which}"
         )
 
     def newest_given(self) -> GivenLabel | None:
-        """The last label that is noted here; None where there is none."""
+        """The last label recorded here, or None."""
         row = self.one(
             "SELECT hash, name, uid, row, verdict, mode, at FROM given JOIN units "
             "ON units.id = unit JOIN people ON people.id = person ORDER BY row DESC LIMIT 1"
@@ -303,14 +298,14 @@ class WorkbenchState(People):
         return None if row is None else GivenLabel(*row)
 
     def forget_given(self) -> None:
-        """Note no label; those of the ledger are to be taken up anew."""
+        """Forget all recorded labels, so that they are read from the ledger again."""
         with self.writing():
             self.execute("DELETE FROM given")
             self.execute("UPDATE units SET labelled = 0 WHERE labelled")
 
     def set_aside(self, unit: int, person: int, kind: str, text: str) -> None:
-        """A skip (or, where it is to be settled, that it comes later), a flag or a note of a person
-        on a unit; an empty flag or note takes it away."""
+        """Record a person's skip (when adjudicating: "later"), flag or note on a unit; an empty
+        flag or note removes it."""
         passed = kind in ("skip", "later")
         if not (passed or text):
             self.execute(
@@ -373,7 +368,7 @@ _QUEUES = {
     "disagreements": (
         f"""labelled >= passes AND (SELECT COUNT(DISTINCT verdict) {_NEWEST}) > 1
             AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",  # noqa: S608
-        # What was put off is last; what the fewest agree on is first.
+        # Postponed units come last; among the rest, the least agreement comes first.
         f"""(SELECT at FROM asides WHERE unit = units.id AND person = :me AND kind = 'later'),
             (SELECT COUNT(*) {_NEWEST} GROUP BY verdict ORDER BY 1 DESC LIMIT 1), place""",  # noqa: S608
     ),

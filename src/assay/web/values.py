@@ -1,4 +1,4 @@
-"""Plain values from labels and from pages' requests, neither of which can be trusted."""
+"""Plain values from labels and page requests, both of which are untrusted."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MOST_PARTS = 20
 
 
 def comparable(verdict: Mapping[str, Any]) -> str:
-    """A verdict without its reasons, as one text: equal for people who agree."""
+    """A verdict without its reasons, as text: equal if people agree."""
     return canonical(without_reasons(verdict)).decode()
 
 
 def reason_of(label: Label) -> str:
-    """Why, where a label says so."""
+    """The label's reason, if any."""
     return str(label.reason or (label.verdict or {}).get("reason") or "")
 
 
 def as_given(label: Label, content: Mapping[str, Any]) -> Json:
-    """A label on a unit with this content, as the person who gave it sees it again."""
+    """A label on a unit with this content, as shown again to the person who gave it."""
     said = label.detail.get(WORKBENCH)
     marked = said.get("evidence") if isinstance(said, Mapping) else None
     return {
@@ -40,8 +40,8 @@ def as_given(label: Label, content: Mapping[str, Any]) -> Json:
 
 
 def certainty_of(label: Label) -> float | None:
-    """How far a machine's verdict was from turning out otherwise (log odds), where that is known;
-    labels from elsewhere may say anything."""
+    """A machine verdict's distance from the decision threshold (log odds), if known; imported
+    labels may contain anything."""
     with suppress(TypeError, ValueError, KeyError, AttributeError):
         probes, rulings = (label.detail.get(name, ()) for name in ("probes", "rulings"))
         found = [float(one["margin"]) - float(one["threshold"]) for one in probes]
@@ -51,12 +51,12 @@ def certainty_of(label: Label) -> float | None:
 
 
 def _log_odds(share: Any) -> float:
-    p = min(max(float(share), 1e-4), 1 - 1e-4)  # labels hold four digits
+    p = min(max(float(share), 1e-4), 1 - 1e-4)  # labels hold four digits of it
     return log(p / (1 - p))
 
 
 def moment_of(created: str) -> float:
-    """Seconds since 1970; 0 where a label from elsewhere does not say."""
+    """Seconds since 1970, or 0 if an imported label does not say."""
     try:
         return datetime.fromisoformat(created).timestamp()
     except (ValueError, OverflowError):
@@ -67,16 +67,16 @@ _LONG = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
 def ago(seconds: float) -> str:
-    """How long ago something was, in words."""
+    """Time since an event, in words."""
     if seconds < 2:
         return "just now"
     size, unit = next((one for one in _LONG if seconds >= 1.5 * one[0]), (1, "second"))
-    many = f"{seconds / size:.0f}"  # endless where nothing was yet
+    many = f"{seconds / size:.0f}"  # infinite if nothing has happened yet
     return f"{many} {unit}{'' if many == '1' else 's'} ago"
 
 
 def in_brief(verdict: Mapping[str, Any]) -> str:
-    """A verdict in a few words, without its reasons."""
+    """A short form of a verdict, without its reasons."""
     values: list[str] = []
 
     def take(value: Any) -> None:
@@ -95,14 +95,14 @@ def in_brief(verdict: Mapping[str, Any]) -> str:
 
 
 def beginning(task: AnyTask, content: Mapping[str, Any], most: int = 90) -> str:
-    """The beginning of what is judged in a unit."""
+    """The beginning of the judged text of a unit."""
     value = content.get(task.judged_fields[0], "")
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
     return (text if len(text) <= most else f"{text[: most - 1]}…") or "(nothing yet)"
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """The texts of a field: itself, or the entries of a list."""
+    """The texts of a field: the field itself, or the entries of a list."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -110,13 +110,13 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def anchor(question: str) -> str:
-    """The place of a question on the page of its bank."""
+    """The anchor of a question on the bank's page."""
     return f"q{content_hash(question.encode())[:12]}"
 
 
 def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:
-    """Parts of the unit's texts that a person marked: the field, where in it (characters), and the
-    text, as far as there is room for all of them."""
+    """Parts of the unit's texts that a person marked: field, character positions and text, up to
+    the size limit."""
     found: list[Json] = []
     left = _MOST_TEXT
     for one in given if isinstance(given, list) else []:
@@ -139,17 +139,17 @@ def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:
 
 
 def uids_in(said: Mapping[str, Any]) -> Sequence[str]:
-    """The labels of others that the page says it showed."""
+    """Uids of the labels by others that the page reports having shown."""
     found = said.get("seen")
     return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def text_in(given: Any) -> str:
-    """A text, without what stands around it; empty where it is none."""
+    """A stripped text; empty for anything else."""
     return given.strip()[:_MOST_TEXT] if isinstance(given, str) else ""
 
 
 def seconds_in(given: Any) -> float | None:
-    """Seconds; None where it says none."""
+    """Seconds, or None if not given."""
     good = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < 1e6
     return round(float(given), 1) if good else None

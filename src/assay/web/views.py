@@ -1,6 +1,6 @@
-"""Pages around the labels: leaderboards, runs, topics, units, search, progress, people.
+"""Pages beside labelling: leaderboards, runs, topics, units, search, progress, people.
 
-People who only label see none of them, as they show others' labels and which run a text is from.
+Plain labellers cannot open them, as they show others' labels and which run a text is from.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.web.values import ago, in_brief
 
 
 def routes() -> list[web.RouteDef]:
-    """The addresses of these pages."""
+    """Routes of these pages."""
     number = "[0-9]{1,9}"
     return [
         web.get("/report", _for_adjudicators(report.report)),
@@ -58,7 +58,7 @@ def _for_adjudicators(handler: Handler) -> Handler:
 
 
 async def leaderboards(request: web.Request) -> web.StreamResponse:
-    """The leaderboards as the labels stand."""
+    """The leaderboards under the current labels."""
     scored = await bench_of(request).scored()
     return page(
         request,
@@ -72,7 +72,7 @@ async def leaderboards(request: web.Request) -> web.StreamResponse:
 
 @answered
 async def moved_scores(request: web.Request) -> Any:
-    """What was moved since somebody last looked at the scores."""
+    """Scores that changed since the person last looked."""
     return {"told": await bench_of(request).moved_scores()}
 
 
@@ -116,7 +116,7 @@ async def topic(request: web.Request) -> web.StreamResponse:
 
 
 def _in_words(desk: Desk, used: list[dict[str, Any]], known: Mapping[str, UnitRow]) -> None:
-    """What was judged and said at each place, with the words marked that differ in two cells."""
+    """Content and verdict at each place, with words that differ between two cells marked."""
     for one in used:
         cells = list(one["cells"].values())
         texts = [
@@ -130,7 +130,7 @@ def _in_words(desk: Desk, used: list[dict[str, Any]], known: Mapping[str, UnitRo
 
 
 async def unit(request: web.Request) -> web.StreamResponse:
-    """A unit with all labels that it was ever given."""
+    """A unit with all its labels."""
     bench = bench_of(request)
     number = int(request.match_info["unit"])
     found = await bench.do(runs.history, bench.desk, number)
@@ -141,7 +141,7 @@ async def unit(request: web.Request) -> web.StreamResponse:
 
 
 async def units(request: web.Request) -> web.StreamResponse:
-    """Some units by their numbers: those behind a cell of a confusion table."""
+    """Units by number: those behind a cell of a confusion table."""
     bench = bench_of(request)
     numbers = numbers_in(request.query.get("n", ""))[:100]
     rows = await bench.do(bench.desk.rows, numbers)
@@ -151,7 +151,7 @@ async def units(request: web.Request) -> web.StreamResponse:
 
 
 async def search(request: web.Request) -> web.StreamResponse:
-    """Units whose texts hold some words."""
+    """Units whose texts contain given words."""
     bench, text = bench_of(request), request.query.get("q", "")[:200]
     rows, more = await bench.beside(partial(runs.search, text=text))
     found = [_listed(bench.desk, row) for row in rows]
@@ -163,9 +163,9 @@ def _listed(desk: Desk, row: UnitRow) -> tuple[int, str, str, str]:
 
 
 async def how_it_goes(request: web.Request) -> web.StreamResponse:
-    """Done and left, agreement, and what more labels would do."""
+    """Progress, agreement, and what more labels would achieve."""
     bench = bench_of(request)
-    await bench.do(bench.desk.refresh)  # labels may have come from elsewhere
+    await bench.do(bench.desk.refresh)  # labels may have been imported meanwhile
     bench.keep_fresh()
     tasks = bench.desk.tasks.items()
 
@@ -200,7 +200,7 @@ def _nth(names: list[str], number: int) -> str:
 
 
 async def people(request: web.Request) -> web.StreamResponse:
-    """Who may come, for organisers."""
+    """Who has access, for organisers."""
     if not request[PERSON].organises:
         raise web.HTTPForbidden(text="Only organisers invite people.")
     bench = bench_of(request)
@@ -221,7 +221,7 @@ async def people(request: web.Request) -> web.StreamResponse:
 
 @answered
 async def invite(request: web.Request) -> Any:
-    """A link for somebody."""
+    """Create a link for somebody."""
     said = await body_of(request)
     name, role = str(said.get("name", "")).strip(), str(said.get("role", ""))
     if not request[PERSON].organises:
@@ -239,7 +239,7 @@ async def invite(request: web.Request) -> Any:
 
 @answered
 async def leave(request: web.Request) -> Any:
-    """Let somebody in no more."""
+    """Revoke a person's access."""
     said = await body_of(request)
     if not request[PERSON].organises:
         raise Refused("Only organisers can do this.", 403)

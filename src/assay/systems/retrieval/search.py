@@ -61,7 +61,7 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Ranked passages of every topic, and counts of unusable model replies."""
+    """Ranked passages of every topic, and counts of unusable and missing model replies."""
 
     lists: dict[str, list[RankedPassage]]
     queries: dict[str, tuple[str, ...]]
