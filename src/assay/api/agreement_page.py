@@ -17,7 +17,7 @@ from assay.protocols.output import write_bytes
 DISAGREEMENTS = ("topic", "run", "what", "A", "why_a", "B", "why_b")
 _MOST_SHOWN = 2_000
 _MOST_LABELS = 12
-"""More make a table of counts that no one reads."""
+"""With more labels, a table of counts is unreadable."""
 
 
 def disagreement_rows(found: Agreed) -> Iterator[tuple[str, ...]]:

@@ -212,7 +212,7 @@ EDITS: Mapping[str, tuple[str, ...]] = {
     "weigh": ("weight",),
     "key": ("gold",),
 }
-"""The actions of an edit, each with what it takes beside the question; the first is needed."""
+"""Edit actions and the options that each takes; the first is required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,8 +293,8 @@ def bank_differences(
 
 _Ends = Mapping[tuple[str, str], Range | None]
 _Side = tuple[_Ends, _Ends, int]
-"""Labels by query and passage, scores by run and measure, and how many grades nobody has given yet:
-what hangs on these runs from what it is if they all were 0 to what it is if all were the best."""
+"""Labels by query and passage, scores by run and measure, and the number of missing grades; open
+values range from the worst (all missing grades 0) to the best (all the highest grade)."""
 
 
 def _movements(before: _Side, after: _Side) -> dict[str, Any]:
@@ -334,8 +334,7 @@ def _differing(
 
 
 def item_analyses(result: Result) -> list[ItemAnalysis]:
-    """What each question of a folder's bank reveals about its runs; empty for direct grading, which
-    uses no questions."""
+    """What each question of a folder's bank reveals about its runs; empty for direct grading."""
     found = result.findings.detail
     if not isinstance(found, ScoredRuns) or found.settings.is_direct:
         return []

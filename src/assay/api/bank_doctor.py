@@ -111,7 +111,7 @@ def examine(
 
 
 _Columns = Mapping[str, Mapping[str, int]]
-"""Where a question that is asked stands in its query."""
+"""Position of each active question in its query."""
 
 
 def _board(found: ScoredRuns) -> tuple[ItemBoard, _Columns]:

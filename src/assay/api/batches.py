@@ -15,9 +15,9 @@ from assay.protocols.output import write_bytes, write_pieces
 def write_batches(
     path: Path, lines: Iterable[tuple[int, BatchLine]]
 ) -> tuple[tuple[Path, ...], int]:
-    """Write lines, each paired with its file's number, as JSON Lines (a line at a time) or Parquet
-    (a file at a time). Returns the files and their line counts. Raises SettingsError if a file
-    cannot be written."""
+    """Write lines, each paired with its file's number, as JSON Lines (line by line) or Parquet
+    (file by file). Returns the files and their line counts. Raises SettingsError if one cannot be
+    written."""
     files: list[Path] = []
     count = 0
 

@@ -17,7 +17,7 @@ from assay.protocols.definitions import glossary
 from assay.protocols.output import write_bytes
 
 MOST_SHOWN = 20
-"""Rows of a table that a terminal has, unless all are asked for."""
+"""Most rows of a table in a terminal, unless all are requested."""
 _MOST_NAMED = 6
 _OPEN = "depend on labels that are missing, or texts that are cut or absent"
 _CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")

@@ -38,7 +38,7 @@ class GradedFileRuns:
     runs: Mapping[str, Run]
     options: ExamOptions
     unheld: int
-    """Ranks of the file's own runs whose passages the file does not hold."""
+    """Number of ranks in the file's own runs whose passages the file lacks."""
 
     @property
     def unjudged(self) -> dict[str, int]:

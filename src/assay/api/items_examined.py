@@ -12,7 +12,7 @@ from assay.statistics.agreement import Estimate
 
 EFFECT_COLUMNS = ("decides", "tau_without", "tau_without_low", "tau_without_high")
 SAME = 0.9
-"""Overlap from which two items ask or say the same."""
+"""Lowest overlap at which two items count as the same."""
 PROPOSAL_COLUMNS = ("proposal", "settles_floor", "settles_ceiling", "why")
 
 

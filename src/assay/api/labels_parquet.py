@@ -52,8 +52,7 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
 
 
 def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None:
-    """Write labels, rows of :data:`assay.ledger.lines.WHOLE`, as files with the part number
-    ``number``."""
+    """Write labels, rows of :data:`assay.ledger.lines.WHOLE`, as files of part ``number``."""
     readable = [
         [unpacked(x) if at in HASHES and x is not None else x for at, x in enumerate(row)]
         for row in rows

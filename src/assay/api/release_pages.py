@@ -34,11 +34,11 @@ from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
 
 PAGE_BYTES = 2_000_000
-"""A public page is smaller than this; sections that would make it larger are left out."""
+"""Size limit of a public page; sections that would exceed it are left out."""
 
 _PERSON = "human:"
 _NUMBERS = (Table, Grid, Scatter, Curves, Reliability, LineChart, Beside, Panels, Sentences)
-"""What a public page may show: numbers, pictures, and sentences that Assay makes of them."""
+"""Parts allowed on a public page: numbers, figures, and sentences that Assay makes of them."""
 
 
 def told_to_all(warnings: Sequence[str]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ VALUES = {Met.YES: 1.0, Met.PARTLY: 0.5, Met.NO: 0.0}
 
 
 SHOWN = ("failed", "mandatory unmet", "failings")
-"""Counts that are shown beside scores, where there are any."""
+"""Counts shown beside scores, if there are any."""
 
 
 class Rubric(NamedTuple):

@@ -36,7 +36,7 @@ from assay.page.tables import Table
 from assay.page.wording import span
 
 _MOST = 50
-"""Passages with a changed label that are shown."""
+"""Most passages with changed labels shown."""
 
 app = group("Question banks of EXAM++: generate, list, edit and compare them.")
 BankArgument = Annotated[

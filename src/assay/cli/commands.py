@@ -188,6 +188,6 @@ def run() -> None:
         print("assay: not enough memory for this. Allow more and run it again.", file=sys.stderr)
         sys.exit(AssayError.exit_status)
     except SystemExit as done:
-        # The reader of our output went away (``| head``): nothing is wrong, though typer, which
-        # puts something else in its place then, takes it for a failure.
+        # The reader of our output went away (``| head``). That is no error, but typer, which then
+        # replaces the stream, treats it as a failure.
         leave(done if sys.stdout is output else SystemExit(0))

@@ -42,7 +42,7 @@ from assay.protocols.output import require_plain, write_bytes, write_pieces
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
-"""Places of a label that are named; of the others only the number is shown."""
+"""Most places named for a label; the rest are only counted."""
 
 app = group("View, export, check and import the ledger's labels.")
 

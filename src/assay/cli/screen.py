@@ -19,7 +19,7 @@ class _Console(Console):
 
 
 _LONGEST = 2000
-"""Characters of a row, where each is one line."""
+"""Most characters of a row that stays on one line."""
 
 
 def out() -> Console:

@@ -18,7 +18,7 @@ from assay.protocols.sheets import Topics
 from assay.reports.leaderboards import rank_texts
 
 _ALWAYS = ("uncited", "unjudged")
-"""Counts that have a column even where they are 0 for all."""
+"""Counts that get a column even if they are 0 for all."""
 
 TopicsOption = Annotated[
     Topics,

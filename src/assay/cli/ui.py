@@ -77,9 +77,8 @@ def ui_command(
 
 
 def show(link: str) -> None:
-    """Open a link in a browser without blocking the server, as some browsers do. A terminal
-    browser, found on machines without a screen, would use the link up, so it is opened only on
-    request."""
+    """Open a link in a browser without blocking the server. A terminal browser, found on machines
+    without a screen, would use the link up, so it is opened only on request."""
     try:
         found = webbrowser.get()
     except webbrowser.Error:

@@ -16,7 +16,7 @@ from assay.model.options import Argument
 from assay.model.wording import joined, printable
 
 _SUMMED_UP = 10
-"""Files from which the last line says how many are good."""
+"""Number of files from which the last line counts the good ones."""
 
 
 @forms("json")

@@ -19,13 +19,13 @@ from assay.page.wording import number as rounded
 from assay.page.wording import shortened, span
 
 _SENTENCE = 2
-"""Spaces from which on a column's text is a sentence, which may go over several lines."""
+"""Number of spaces from which a text counts as a sentence, which may wrap."""
 
 _PIECE = 3
-"""Letters of a heading's words that may stand on a line alone."""
+"""Fewest letters of a heading that may stand alone on a line."""
 
 _NARROW = 12
-"""Columns that a sentence has at least."""
+"""Minimum width of a sentence column."""
 
 
 @dataclass(frozen=True)

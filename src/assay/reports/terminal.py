@@ -15,7 +15,7 @@ from assay.reports.tables import Column, laid_out, parts, room
 from assay.reports.text import closed
 
 _NAME = 200
-"""Characters of a run's name that are shown."""
+"""Most characters of a run's name shown."""
 
 
 def board_tables(page: Page, width: int = 80) -> list[RenderableType]:

@@ -18,7 +18,7 @@ from assay.tasks.schemas import Schema
 from assay.web.values import Json
 
 QUERY_FIELDS = ("question", "query", "narrative")
-"""Fields of units whose words are lit in the other texts."""
+"""Fields of units whose words are highlighted in the other texts."""
 
 _REASON = "reason"
 _MOST_LIT = 200
@@ -47,8 +47,8 @@ def texts(task: AnyTask, unit: Unit) -> list[Json]:
 
 
 def words_of(task: AnyTask, unit: Unit) -> list[str]:
-    """The words to highlight: those of the query or, without one, of what is judged, except very
-    common words."""
+    """The words to highlight: the query's or, without one, the judged text's, except common
+    ones."""
     found: dict[str, None] = {}
     for name in _lighting(task, unit):
         found |= dict.fromkeys(_words(getattr(unit, name))[:_MOST_LIT])
@@ -176,8 +176,7 @@ def _rows(
 
 
 def _named_options(column: Json, unit: Unit) -> None:
-    """Label options that are entry numbers with the entries, from the unit's list named like the
-    column."""
+    """Label options that are entry numbers with those entries of the unit's list of that name."""
     named = _lists(unit).get(f"{column['field']}s", [])
     for option in column["options"]:
         at = option["value"]

@@ -15,7 +15,7 @@ from assay.tasks.base import AnyTask
 _SYSTEM = re.compile(r"\{%-?\s*block system\s*-?%\}(.*?)\{%-?\s*endblock", re.DOTALL)
 _TAG = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _OF_MACHINES = re.compile(r"[^.]*(?:angle-bracket|\{\{)[^.]*\.")
-"""Sentences on how texts are handed to a machine, and of what is known only once it is asked."""
+"""Sentences on how texts are passed to a machine, or with values known only when it is asked."""
 _GRADE = re.compile(r"^(\d+) – ", re.MULTILINE)
 _AFTER_LIST = re.compile(r"^((?:- |  ).*)\n(?=[A-Z])", re.MULTILINE)
 

@@ -31,7 +31,7 @@ from assay.web.state import UnitRow, WorkbenchState
 from assay.web.values import Json
 
 MORE = 50
-"""Labels that are assumed."""
+"""Number of additional labels assumed."""
 _SECONDS = 10.0  # time limit for all outcomes
 _MOST_BYTES = 512 << 20  # largest ledger, as the copy is held in memory
 _ATTEMPTS = 8  # random attempts if a verdict does not fit its unit

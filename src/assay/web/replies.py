@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 _SLOWEST = 30.0
-"""Seconds for 64 KiB at most to come: a connection is not held for nothing."""
+"""Timeout in seconds for a request body of at most 64 KiB, so that idle connections are dropped."""
 BENCH: web.AppKey[Any] = web.AppKey("bench", object)
 PAGES = Environment(
     loader=FileSystemLoader(HERE / "templates"),

@@ -26,15 +26,15 @@ from assay.web.replies import answered, bench_of, number_in, page
 from assay.web.security import NO_FRAMES, NOTHING
 
 _AT_ONCE = 1.0
-"""Seconds that a browser waits without being told that the report is being made."""
+"""Seconds that a browser waits before the progress page is shown."""
 
 _TOP = '<header class="top">'
-"""What the pages of reports begin with."""
+"""The beginning of every report page."""
 
 _NOT_MADE = "The report could not be made; see the terminal of the workbench for the reason."
 
 _KIND = "report"
-"""Of its folder."""
+"""Prefix of the temporary folder."""
 
 Write = Callable[[Path, ProgressCallback], Awaitable[None]]
 

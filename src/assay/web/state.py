@@ -20,7 +20,7 @@ _SOME = 500
 _WRITTEN = 1000
 """Units written at once, in some 20 ms."""
 Each = Callable[[Iterable[Any]], Iterable[Any]]
-"""Gives what there are many of one by one, and may let others go first."""
+"""Iterates over batches, and may let other work go first."""
 
 
 class GivenLabel(NamedTuple):
@@ -334,19 +334,19 @@ _RESTS = """
         AND NOT EXISTS (SELECT 1 FROM given WHERE unit = before.id AND person = :me)
         AND NOT EXISTS (SELECT 1 FROM asides
             WHERE unit = before.id AND person = :me AND kind = 'skip'))"""
-"""Nothing that a unit rests on is half labelled (or drawn, among what is drawn) and this person's
-to label: somebody who sees the unit may see what others said of that."""
+"""True if no unit that this one rests on is partly labelled (or drawn, in the queue of drawn units)
+and still open to this person, since seeing this unit may reveal what others said of that one."""
 _FEW = ("drawn", "flagged", "skipped")
-"""Queues whose units are looked up by their numbers, not among all of the task."""
+"""Queues whose units are looked up by number rather than by task."""
 
 _COUNTS = """(units.task, person) NOT IN (SELECT json_extract(out.value, '$[0]'), people.id
     FROM json_each((SELECT value FROM facts WHERE name = 'left out of tasks')) AS out
     JOIN people ON people.name = json_extract(out.value, '$[1]'))"""
-"""No policy leaves out the person of a label."""
+"""True if no policy leaves out the label's person."""
 _NEWEST = f"""FROM given AS newest WHERE unit = units.id AND mode != 'adjudication' AND {_COUNTS}
     AND row = (SELECT MAX(row) FROM given WHERE unit = newest.unit
         AND person = newest.person AND mode != 'adjudication')"""  # noqa: S608
-"""What each person said of a unit."""
+"""The newest label by each person on a unit."""
 _OPEN = "labelled < passes"
 _QUEUES = {
     "open": (_OPEN, "place"),
@@ -373,4 +373,4 @@ _QUEUES = {
             (SELECT COUNT(*) {_NEWEST} GROUP BY verdict ORDER BY 1 DESC LIMIT 1), place""",  # noqa: S608
     ),
 }
-"""Which units are in a queue, and in which order."""
+"""The condition and the order of each queue."""

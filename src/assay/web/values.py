@@ -15,7 +15,7 @@ from assay.tasks.base import AnyTask, canonical, content_hash
 Json = dict[str, Any]
 
 _MOST_TEXT = 4000
-"""Characters of a text, and of all evidence of a label together."""
+"""Most characters of a text, and of all of a label's evidence together."""
 _MOST_PARTS = 20
 
 

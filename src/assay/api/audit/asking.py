@@ -24,7 +24,7 @@ from assay.tasks.audit.views import VIEWS, View
 from assay.tasks.base import AnyTask, content_hash
 
 _SPARE = 4
-"""Times as many units as are wanted are at hand, as a probe does not fit each."""
+"""Oversampling factor for units, as a probe may not fit every unit."""
 _BLOCK = 1000
 
 
@@ -74,8 +74,7 @@ class UnitSource:
 
 
 def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
-    """The tasks of the protocols with their labellers. People are left out, as they are not
-    audited."""
+    """The tasks of the protocols with their labellers; people are not audited."""
     found: dict[tuple[str, str], Labelled] = {}
     for part in parts:
         labellers = part.labellers()

@@ -26,7 +26,7 @@ RESAMPLES = 2000
 _FEW_TOPICS = 10  # with fewer topics, an interval by topic is rough
 
 LabelsBySample = Mapping[tuple[str, int], Label]
-"""Labels of an audit by the hash of the unit and the number of the sample."""
+"""Labels of an audit by unit hash and sample number."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from assay.statistics.significance import holm
 from assay.tasks.base import canonical
 
 _LONGEST = 1500
-"""Characters of a text that an example shows."""
+"""Most characters of a text shown in an example."""
 _SIGNIFICANT = 0.05
 _LEDE = (
     "This audit tests how the judge can be fooled, on altered units of this evaluation. No label "

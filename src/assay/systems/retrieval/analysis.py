@@ -32,10 +32,10 @@ STEMMERS = {
         "sv", "ta", "tr",
     )
 }  # fmt: skip
-"""Languages with a stemmer, as tantivy calls them."""
+"""Languages with a stemmer, under tantivy's names."""
 
 FORM = 3
-"""Counts up when the same text becomes other terms: an index of another form is built again."""
+"""Version of the analysis, raised when terms change; an index of another version is rebuilt."""
 
 _STOPWORDS = frozenset(
     ["da", "de", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ru", "sv"]
@@ -116,8 +116,7 @@ class Analyzer:
         return list(self.tokenizer.analyze(self.prepared(text, _of_query)))
 
     def prepared(self, text: str, of_run: Any = None) -> str:
-        """``text`` with characters normalised, and single characters and pairs separated by
-        spaces."""
+        """``text`` normalised, with single characters and pairs separated by spaces."""
         if self._turkish:
             text = unicodedata.normalize("NFC", text).translate(_CAPITAL_I)
         if text.isascii():

@@ -26,11 +26,11 @@ from assay.systems.retrieval.stored import Packing, Precision, Rows
 
 HASHES, ABOUT = "hashes.b16", "dense.json"
 ANN_ABOVE = 200_000
-"""Passages from which on cells are built: exact search reads every vector for every query."""
+"""Passages above which cells are built, since exact search reads every vector for every query."""
 
 FEW = 4
-"""Queries at once up to which cells are used: of a million vectors a query took 205 ms of a core by
-cells, and 19 ms by exact search as one of 200 that share the reading of the vectors."""
+"""Most simultaneous queries for which cells are used. With a million vectors, a query took 205 ms
+of core time by cells, and 19 ms by exact search in a batch of 200 that share one reading."""
 
 _FIRST = 8  # passages after which the total time is estimated
 _HASH = 16  # bytes of a text's hash

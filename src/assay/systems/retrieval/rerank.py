@@ -18,10 +18,10 @@ from assay.tasks.trec_rag import RELEVANCE as GRADED
 from assay.tasks.trec_rag import RelevanceUnit
 
 WINDOW = 20
-"""Passages that are put in order at once."""
+"""Passages sorted in one request."""
 
 STRIDE = 10
-"""How far the window moves up from one order to the next."""
+"""Number of passages that the window moves up each time."""
 
 
 class RankedPassage(NamedTuple):
@@ -144,8 +144,7 @@ def listwise(
 
 
 def _ends(length: int, window: int, stride: int) -> list[int]:
-    """End positions of the windows over a list, from the bottom up; the last window begins at the
-    top."""
+    """Where the windows over a list end, from the bottom up; the last window begins at the top."""
     if length < 2:
         return []
     ends = [length]
