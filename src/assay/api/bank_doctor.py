@@ -77,7 +77,7 @@ def examine(
         proposal, why = _proposed(one, misleads, repeats=repeats)
         decides = tau = settles = None
         column = columns[one.query].get(one.question)
-        if column is not None:  # it is asked
+        if column is not None:  # the question is active
             decides = board.decides(one.query, column)
             tau = board.tau_without(one.query, column)
             if proposal:

@@ -119,7 +119,7 @@ def import_marked(
         faults = unmet_edits(edits, after.findings.detail.answers, rulings)
         if faults:
             raise FormatError(faults)
-        labels = tuple(_written(edits.labels, before, after))  # while the labels are there
+        labels = tuple(_written(edits.labels, before, after))  # before the trial is undone
         trial.keep = not dry_run
     over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
     if over:

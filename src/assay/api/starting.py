@@ -1,4 +1,4 @@
-"""``assay init``: a folder that can be evaluated at once, and says what may be changed."""
+"""``assay init``: create a folder that can be evaluated at once, with its options documented."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ small example of each file, to be replaced by one's own."""
 
 
 def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]:
-    """Write ``assay.toml`` with every setting of a protocol, and a small example of each input that
-    is not there yet; returns what was written. Nothing is overwritten. Raises SettingsError."""
+    """Write ``assay.toml`` with every setting of a protocol, and a small example of each missing
+    input. Returns the files written; overwrites nothing. Raises SettingsError."""
     if (folder / "assay.toml").exists():
         raise SettingsError(
             f"{folder / 'assay.toml'} already exists. 'assay status {folder}' says what to do next."
@@ -66,7 +66,7 @@ default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded[:large],
 
 
 def _lines(protocol: str, table: str) -> str:
-    """The lines of a table as the example has it."""
+    """The lines of a table in the example."""
     path = _STARTS / protocol / f"{table}.toml"
     if path.exists():
         return path.read_text("utf-8")
@@ -74,7 +74,7 @@ def _lines(protocol: str, table: str) -> str:
 
 
 def _settings(model: Any, given: str) -> Iterator[str]:
-    """The settings with their defaults, commented out, under what the model says of them."""
+    """The settings with their defaults, commented out, below the model's description of them."""
     set_ = {line.partition(" =")[0] for line in given.splitlines()}
     about = inspect.getdoc(model) or ""
     lines = about.replace("``", "").splitlines()[1:]
@@ -86,7 +86,7 @@ def _settings(model: Any, given: str) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML has it."""
+    """A value in TOML syntax."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

@@ -205,7 +205,7 @@ def _people(job: Answering, answered: Answered) -> Iterator[str]:
         remark(f"and {len(answered.minded) - 5} more; assay validate lists all.")
 
 
-_ROWS = 6  # most pending replies shown at once
+_ROWS = 6  # most pending replies shown
 
 
 def answers_shown(teller: Teller) -> Judging:

@@ -86,7 +86,7 @@ def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
         return one.replace(annotation=Annotated[kind, place])
     flags = said.flag.split() or [f"--{one.name.replace('_', '-')}"]
     if one.default is True and not said.flag:
-        flags = []  # typer makes --NAME and --no-NAME
+        flags = []  # typer generates --NAME and --no-NAME
     if get_origin(kind) is Sequence:
         kind = list[get_args(kind)[0]] | None  # type: ignore[misc]
     kinds = (kind, *get_args(kind))
@@ -99,7 +99,7 @@ def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
     def checked(value: Any) -> Any:
         if words and value is not None:
             one_of(value, words, flags[-1])
-        if isinstance(value, float) and math.isnan(value):  # is below no end
+        if isinstance(value, float) and math.isnan(value):  # nan passes every bound
             raise typer.BadParameter("must be a number, not nan")
         return value
 

@@ -67,7 +67,7 @@ def confidence_command(
 def _people(found: ConfidenceScores, bins: int, plot: Path | None) -> Iterator[Table | str]:
     values, counts = found.means, found.counts
     order = rank_texts(found.ranks())
-    # Counts, unless they are 0 for all; n always.
+    # Counts, except those that are 0 for all runs; n always.
     kinds = {"n": "scored", "missing": "missing", "left out": "left_out"}
     shown = {
         name: kind

@@ -46,7 +46,7 @@ def denied(error: OSError) -> NoReturn:
         _forget_output()
         what = "cannot write to the output or a file: "
     elif error.filename is None and error.errno == errno.ENOENT:
-        temporary = "temporary" in str(error.strerror)  # or it is of os.getcwd
+        temporary = "temporary" in str(error.strerror)  # otherwise it is from os.getcwd
         what = "" if temporary else "the current folder: "
         cure = (
             "Set TMPDIR to a folder that you can write to."

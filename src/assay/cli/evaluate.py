@@ -68,7 +68,7 @@ def evaluate_command(folder: FolderArgument, **options: Any) -> None:
     if how.dry_run:
         _print_ahead(opened)
         return
-    opened.labellers()  # what is wrong with one is said before a ledger is made
+    opened.labellers()  # faults are reported before a ledger is created
     with going() as shown, ExitStack() as elsewhere:
         opened = replace(opened, progress=shown.at)
         hosted = opened.hosted(elsewhere.enter_context(hosting_of(how.on, how.workers)))
@@ -76,7 +76,7 @@ def evaluate_command(folder: FolderArgument, **options: Any) -> None:
             tally = hosted.judge(
                 ledger, progress=shown, budget=how.budget, retry_failed=how.retry_failed
             )
-            elsewhere.close()  # nobody is asked any more
+            elsewhere.close()  # no more questions are put
             tell_of(tally)
             if how.shard is not None and not tally.stopped and not FORM.get():
                 tell(shard_done(how.shard, tally))
@@ -140,7 +140,7 @@ def judge_command(
     if how.dry_run:
         _print_ahead(opened)
         return
-    opened.labellers()  # what is wrong with one is said before a ledger is made
+    opened.labellers()  # faults are reported before a ledger is created
     with going() as shown, hosting_of(how.on, how.workers) as hosting:
         opened = replace(opened.hosted(hosting), progress=shown.at)
         with opened.ledger(scores=False) as ledger:

@@ -136,7 +136,7 @@ class JudgingBar(ProgressLines):
 
     def _start(self, title: str, todo: int) -> None:
         super()._start(title, todo)
-        self._drawn = 0.0  # what is new is shown at once
+        self._drawn = 0.0  # redraw immediately
 
     def _opened(self) -> _Shown:
         if self._bar is None:

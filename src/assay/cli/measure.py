@@ -72,7 +72,7 @@ def measure_command(
 def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
     """A table with one column per measure."""
     cells: dict[tuple[str, str, bool], list[float | None]] = {}
-    for means in (False, True):  # apart, as a topic may be called like the mean
+    for means in (False, True):  # separately, as a topic may have the mean's name
         for run, topic, _, value, _ in found.rows(per_topic=per_topic and not means, means=means):
             cells.setdefault((run, topic, means), []).append(value)
     order = {run: place for place, run in enumerate(found.runs)}

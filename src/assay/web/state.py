@@ -355,7 +355,7 @@ _QUEUES = {
     "uncertain": (f"{_OPEN} AND sure IS NOT NULL", "sure, place"),
     "widest": (
         f"{_OPEN} AND machine != 'ok' AND labelled = 0",
-        "range DESC, topics.id, place",  # as the indexes have them
+        "range DESC, topics.id, place",  # the order of the indexes
     ),
     "flagged": (
         "units.id IN (SELECT unit FROM asides WHERE kind = 'flag')",

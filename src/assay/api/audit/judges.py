@@ -123,14 +123,14 @@ def _beside(
         return
     first = next(iter(tables.values()))
     if all(np.array_equal(one, first, equal_nan=True) for one in tables.values()):
-        return  # hangs on no label
+        return  # this measure does not depend on labels
     named = np.array([family_of(run, families) for run in runs])
     for judge in tables:
         family = family_of(judge, families)
         rivals = [one for one in tables if family_of(one, families) not in ("", family)]
         ours, others = named == family, (named != family) & (named != "")
         if not family or not ours.any() or not others.any() or not rivals:
-            continue  # the people's part of this probe says what is not named
+            continue  # the comparison with people reports missing names
         gaps = {
             one: sign * (tables[one][ours].mean(axis=0) - tables[one][others].mean(axis=0))
             for one in (judge, *rivals)

@@ -184,7 +184,7 @@ class E5:
 
 
 def _plain(text: str) -> str:
-    return text.replace("\x00", " ")  # a C string ends there
+    return text.replace("\x00", " ")  # a NUL would end the C string
 
 
 class StaticVectors:
@@ -211,7 +211,7 @@ class StaticVectors:
                 raise ValueError("there are more word pieces than vectors")
         except OSError as error:
             raise SettingsError(f"{folder} holds no model2vec model: {error}") from error
-        except Exception as error:  # of the tokeniser's library, which raises nothing finer
+        except Exception as error:  # the tokeniser's library raises no narrower exception
             raise SettingsError(f"The model in {folder} cannot be read: {error}") from error
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -289,7 +289,7 @@ class Endpoint:
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
         self._model = settings.model
         self._transport = transport or HttpTransport()
-        self._alone = threading.Lock()  # connections and waits are of one event loop at a time
+        self._alone = threading.Lock()  # connections and delays belong to one event loop at a time
         self.name = f"openai:{settings.model}"
         self.spec = "@".join((self.name, *settings.base_urls))
         self._endpoints = Endpoints(
