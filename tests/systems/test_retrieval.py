@@ -447,13 +447,12 @@ def test_nothing_is_written_behind_ones_back(tmp_path):
     writer = BM25Writer(tmp_path / "i", Analysis("none"), title=False, megabytes=16)
     writer.add(passage(0, "one"))
     writer.finish()
-    index = BM25Index(tmp_path / "i", Analysis("none"), title=False)
+    time.sleep(0.1)  # the thread that tantivy starts may look once, at the beginning
     files = {path for path in (tmp_path / "i").iterdir() if not path.name.endswith("lock")}
     for lock in (tmp_path / "i").glob(".*lock"):
         lock.unlink()
     time.sleep(0.7)
     assert set((tmp_path / "i").iterdir()) == files
-    assert len(index) == 1
 
 
 def test_fused_search_through_the_command_line(assay, small):
