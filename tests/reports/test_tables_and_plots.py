@@ -26,7 +26,7 @@ from assay.page.parts import (
     Scatter,
     Series,
 )
-from assay.page.wording import interval, number, percent, span, visible
+from assay.page.wording import interval, number, percent, score_interval, span, visible
 from assay.protocols.confidence_parts import ConfidentRun, confidence_parts, reading
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.pages import page_of
@@ -130,7 +130,9 @@ def test_numbers_are_rounded_in_one_way():
     assert interval(0.6, 1.0) == ".60–1.00"
     assert interval(None, 1.0) == ""
     # Beside a range, which is rounded outwards, an interval that holds it must look as if it did.
-    assert (span(0.268, 0.75), interval(0.268, 0.881, outwards=True)) == (".26–.75", ".26–.89")
+    ranged = Score("A", "AP", None, 0.268, 0.881, 9, 1, 0.268, 0.75)
+    assert (span(0.268, 0.75), score_interval(ranged)) == (".26–.75", ".26–.89")
+    assert score_interval(replace(ranged, value=0.3, ceiling=0.268)) == ".27–.88"
     assert percent(0.5) == "50\u00a0%"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import groupby
 
 from assay.measures.ranges import ROUNDING
+from assay.measures.scores import Score
 
 NOTHING = "–"
 """Shown for an undefined value."""
@@ -66,6 +67,11 @@ def interval(
             math.ceil(high * scale - _NOISE) / scale,
         )
     return "–".join(narrow(number(end, digits)) for end in (low, high))
+
+
+def score_interval(score: Score, digits: int = 2) -> str:
+    """The :func:`interval` of a score, rounded outwards if the score is a range."""
+    return interval(score.low, score.high, digits, outwards=score.value is None)
 
 
 def narrow(shown: str) -> str:

@@ -29,7 +29,7 @@ from assay.page.parts import (
     Table,
     Value,
 )
-from assay.page.wording import interval, number, percent
+from assay.page.wording import number, percent, score_interval
 from assay.protocols.confidence_scores import Abstention, Binned
 
 GOOD = 0.8
@@ -141,7 +141,7 @@ def reading(one: ConfidentRun) -> tuple[str, str]:
         return "No score", "no answer has a usable label yet."
     at_wrong = _shares(*(None if end is None else 1 - end for end in (over.ceiling, over.floor)))
     at_right = _shares(under.floor, under.ceiling)
-    bounds = [interval(one.low, one.high) for one in (over, under)]
+    bounds = [score_interval(one) for one in (over, under)]
     sentence = f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}"
     sentence += f" (R_O {bounds[0]}, R_U {bounds[1]})." if all(bounds) else "."
     known = one.right + one.wrong == len(one.answers.present)

@@ -12,7 +12,7 @@ from assay.model.wording import and_list, counted
 from assay.page.cards import Cards
 from assay.page.page import Board, LabelledTask, Page
 from assay.page.parts import Grid, Part, Shade, Table
-from assay.page.wording import interval, shortened, span
+from assay.page.wording import score_interval, shortened, span
 from assay.protocols.label_shares import label_basis
 from assay.protocols.members import Jury
 from assay.protocols.results import Result
@@ -115,7 +115,7 @@ def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str])
         if len(first) == 1:
             score = scores[first[0]][measure]
             shown = span(score.floor, score.ceiling)
-            bounds = interval(score.low, score.high)
+            bounds = score_interval(score)
             found.append(f"{first[0]} has {word}, {shown}" + (f" ({bounds})" if bounds else ""))
         elif first and len(first) == len(order):
             found.append(f"no run is clearly ahead by {measure}")
@@ -229,7 +229,7 @@ def _shade(score: Score | None, of: int) -> Shade:
     if score is None:
         return Shade(None, "undefined")
     about = counted(score.topics, "topic")
-    bounds = "" if score.ends is None else interval(score.low, score.high)
+    bounds = "" if score.ends is None else score_interval(score)
     if score.ends is None:
         about += ", undefined"
     elif bounds:

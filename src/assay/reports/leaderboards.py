@@ -11,7 +11,7 @@ from markupsafe import Markup
 from assay.measures.scores import Score, Scores, ranks
 from assay.model.wording import counted
 from assay.page.page import Board, Fact
-from assay.page.wording import NOTHING, interval, number, span
+from assay.page.wording import NOTHING, number, score_interval, span
 from assay.reports.svg import interval_bar
 from assay.reports.text import broken, slug
 
@@ -137,9 +137,7 @@ def cell(score: Score | None, bar: Markup | None = None) -> Cell:
     if score is None or score.floor is None:
         return Cell(NOTHING, bar=bar)
     shown = span(score.floor, score.ceiling)
-    return Cell(
-        shown, interval(score.low, score.high, outwards=score.value is None), score.floor, bar
-    )
+    return Cell(shown, score_interval(score), score.floor, bar)
 
 
 def _fact(value: Fact) -> Cell:

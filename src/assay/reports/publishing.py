@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assay.measures.scores import Score
-from assay.page.wording import interval, one_line, shortened, span
+from assay.page.wording import one_line, score_interval, shortened, span
 from assay.reports.text import line, safe
 
 _LETTERS = (
@@ -63,7 +63,7 @@ class PublishedBoard:
 def _score(score: Score | None) -> str:
     if score is None:
         return "–"
-    ends = interval(score.low, score.high, 3, outwards=score.value is None)
+    ends = score_interval(score, 3)
     return span(score.floor, score.ceiling) + (f" [{ends}]" if ends else "")
 
 

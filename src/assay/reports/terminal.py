@@ -9,7 +9,7 @@ from rich.text import Text
 
 from assay.measures.scores import Score, Scores
 from assay.page.page import Board, Page
-from assay.page.wording import NOTHING, interval, narrow, one_line, shortened, span
+from assay.page.wording import NOTHING, narrow, one_line, score_interval, shortened, span
 from assay.reports.leaderboards import ranked
 from assay.reports.tables import Column, laid_out, parts, room
 from assay.reports.text import closed
@@ -98,6 +98,6 @@ def _scored(score: Score | None, best: float | None, *, ends: bool) -> Text:
         return Text(NOTHING, style="dim")
     shown = narrow(span(score.floor, score.ceiling))
     text = Text(shown, style="bold" if score.floor == best else "")
-    if ends and (bounds := interval(score.low, score.high, outwards=score.value is None)):
+    if ends and (bounds := score_interval(score)):
         text.append(f" {bounds}", style="not bold dim")
     return text
